@@ -1,4 +1,4 @@
-//! Requests of status clients, which see a Master with one application and no Workers.
+//! Requests of status clients, for which the ApplicationMaster is a Master with one application and no Workers.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::executors::Known;
 use super::{ApplicationMaster, Effect, Outbound, Phase};
 use crate::allocator;
 
-/// The longest name of a user who kills an application, in bytes. Longer names are cut.
+/// The maximum length of the name of a user who kills an application, in bytes. Longer names are cut.
 const LONGEST_NAME: usize = 200;
 
 impl ApplicationMaster {
@@ -36,7 +36,7 @@ impl ApplicationMaster {
                 self.answer(peer, MasterToClient::ApplicationResponse(answer));
             }
             ClientToMaster::RequestReadyz => self.answer(peer, MasterToClient::ReadyzResponse),
-            // It has YARN's containers, and no Workers.
+            // An ApplicationMaster has YARN's containers, and no Workers.
             ClientToMaster::DecommissionWorkers { .. } => {
                 let unknown = DecommissionAnswer::Unknown;
                 self.answer(peer, MasterToClient::DecommissionWorkersResponse(unknown));
@@ -57,7 +57,7 @@ impl ApplicationMaster {
             ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {
                 self.answer(peer, MasterToClient::ClearCompletedResponse);
             }
-            // YARN keeps the history of its applications.
+            // YARN itself keeps the history of its applications.
             ClientToMaster::RequestHistory { .. } => {
                 let none = HistoryPage { now, rows: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::HistoryResponse(none));
@@ -87,7 +87,7 @@ impl ApplicationMaster {
         self.executors.iter().map(|(_, row)| row.cores).sum()
     }
 
-    /// The page of the state that begins at this place. The only application has the number 0.
+    /// The page of the state that begins at this place. The application has the number 0.
     fn state_page(&self, now: Timestamp, from: &StateCursor) -> StatePage {
         let row = (*from <= StateCursor::Application(0))
             .then(|| StateRow::Application { number: 0, view: Box::new(self.row()) });
@@ -110,7 +110,7 @@ impl ApplicationMaster {
         StateHead {
             url: self.config.url.clone(),
             web_address: None,
-            // YARN chooses nodes, orders applications and reserves by its own rules.
+            // YARN chooses nodes, orders applications and reserves resources by its own rules.
             scheduling: SchedulingSettings::default(),
             reserved: Vec::new(),
             lag_millis: 0,
@@ -132,8 +132,8 @@ impl ApplicationMaster {
         }
     }
 
-    /// How the scheduler sees the application. The cluster's values are only the number of machines and the granted
-    /// containers, since nothing else is known.
+    /// How the scheduler sees the application. Of the cluster, only the number of machines and the granted containers
+    /// are known.
     fn scheduling(&self, now: Timestamp) -> SchedulingStatus {
         let view = self.allocator.view(now);
         let shortfalls: BTreeMap<ProfileId, Shortfall> = self.shortfalls(now).into_iter().collect();

@@ -10,7 +10,7 @@ use crate::allocator;
 #[derive(Clone, Debug)]
 pub struct Config {
     pub app: AppId,
-    /// The URL where drivers find it, `spark://host:port`.
+    /// The URL at which drivers reach the ApplicationMaster, `spark://host:port`.
     pub url: String,
     pub mode: Mode,
     /// The number of this attempt at the application, counted from 1.
@@ -18,15 +18,15 @@ pub struct Config {
     pub most_attempts: u32,
     /// How long to wait for the driver. Spark's default is 100 s.
     pub wait_time: Duration,
-    /// Whether the application has failed if the driver does not return, in client mode.
+    /// Whether the application counts as failed if the driver does not return, in client mode.
     pub silence: Silence,
-    /// The longest message to the manager at the end, in bytes. Spark's is 1 MiB.
+    /// The maximum length of the final message to the manager, in bytes. In Spark, this is 1 MiB.
     pub longest_message: usize,
-    /// The number of executors if the driver names none. Spark's default is 2.
+    /// The number of executors if the driver sets none. Spark's default is 2.
     pub executors: u64,
-    /// The cores of a task. They determine the number of tasks that an executor runs at once.
+    /// The cores of a task. From them follows the number of tasks that an executor runs at once.
     pub task_cores: Cores,
-    /// The settings of its allocator. Targets come from the driver; the initial one is ignored.
+    /// The settings of the allocator. The driver sets the targets, so the initial target is ignored.
     pub allocator: allocator::Config,
 }
 
@@ -34,13 +34,13 @@ pub struct Config {
 #[kind("mode")]
 pub enum Mode {
     Client,
-    /// In the same process as the ApplicationMaster.
+    /// The driver runs in the same process as the ApplicationMaster.
     Unmanaged,
-    /// In a program that the ApplicationMaster starts.
+    /// The driver runs in a program that the ApplicationMaster starts.
     Cluster,
 }
 
-/// Whether an application has failed if its driver vanishes without a message.
+/// Whether an application has failed if its driver disappears without a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Silence {
     /// The application has succeeded. Spark's default.

@@ -16,8 +16,8 @@ use super::ending::Verdict;
 use super::{ApplicationMaster, Effect, Manager, Mode, Note, Outbound, PATIENCE, Phase, RECONNECT};
 use crate::allocator::{self, ContainerSize, ExecutorNeeds, Target};
 
-/// The highest executor number that a driver may claim to have seen. Higher ones would leave too few numbers for an
-/// attempt.
+/// The highest executor number that a driver may claim to have seen. With a higher one, too few numbers would be left
+/// for an attempt.
 const HIGHEST_FIRST: ExecutorId = ExecutorId(1 << 31);
 
 #[derive(Clone, Debug, Default)]
@@ -26,17 +26,17 @@ pub(super) struct Drivers {
     /// The deadline for the driver's return, if its connection has ended.
     away: Option<Timestamp>,
     description: Option<ApplicationDescription>,
-    /// The profiles that the driver has named, with their needs and the number of executors wanted.
+    /// The profiles that the driver has named, each with its needs and the number of executors wanted.
     targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
     preferences: HostPreferences,
-    /// Whether executors had final ends that the allocator does not know yet.
+    /// Whether executors had final ends about which the allocator has no message yet.
     has_final_ends: bool,
     /// The deadline for the driver's first host preferences. Until then no executors are requested, so that the first
-    /// ones go to preferred hosts.
+    /// executors can be on preferred hosts.
     listening: Option<Timestamp>,
     /// The number of the first executor of this attempt.
     first_executor: ExecutorId,
-    /// What became of the application's work, if the driver reported it.
+    /// The result of the application's work, if the driver reported one.
     outcome: Option<Outcome>,
 }
 
@@ -69,7 +69,7 @@ impl ApplicationMaster {
             DriverToMaster::RegisterApplication(description) => {
                 self.on_register_application(now, peer, *description);
             }
-            // A new attempt does not know the driver's executors. It repeats those that YARN has kept.
+            // A new attempt does not know the driver's executors. The message repeats those that YARN has kept.
             DriverToMaster::ResumeApplication(resumption) => {
                 self.on_register_application(now, peer, *resumption.description);
             }
@@ -79,7 +79,7 @@ impl ApplicationMaster {
                 }
             }
             DriverToMaster::RequestExecutors { app, targets } => {
-                // The answer is sent first, since the request may end the application.
+                // The answer is sent first, because the request may end the application.
                 let accepted = self.is_own(peer, &app) && self.can_have(&targets);
                 self.tell_peer(peer, MasterToDriver::ExecutorsRequested { accepted });
                 if accepted {
@@ -154,14 +154,15 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::DriverKnown { first_executor, needs });
     }
 
-    /// Why an application is refused: another one is registered, or it cannot run here.
+    /// Why an application is refused: another one is already registered, or this one cannot run here. `None`: it is
+    /// accepted.
     fn objection(&self, description: &ApplicationDescription) -> Option<String> {
         let known = self.drivers.description.as_ref();
         match &self.phase {
             Phase::Finishing(_) | Phase::Done => return Some("the application is over".to_owned()),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } => {}
         }
-        // A returning driver may have another address, which is part of its command.
+        // A returning driver may have another address, and the address is part of the command.
         if known.is_some_and(|known| known.command != description.command) {
             return Some("this ApplicationMaster has its application already, and takes no other".to_owned());
         }
@@ -178,8 +179,8 @@ impl ApplicationMaster {
         unsound.or_else(|| unknown_to_yarn(&description.profile))
     }
 
-    /// Tells the driver that it is registered, and all live and ended executors. Waits until the manager has registered
-    /// the application, too.
+    /// Confirms the registration to the driver, with messages about all live and ended executors. Waits until the
+    /// manager has also registered the application.
     pub(super) fn confirm_registration(&mut self) {
         if self.drivers.peer.is_none() || self.manager != Manager::Registered {
             return;
@@ -215,8 +216,8 @@ impl ApplicationMaster {
         self.request(now);
     }
 
-    /// Records that an executor's end was final: the application wants one less. The allocator is told after its
-    /// current event.
+    /// Records that an executor's end was final: the application wants one executor less. The allocator gets the new
+    /// number after its current event.
     pub(super) fn want_one_less(&mut self, profile: ProfileId) {
         if let Some((_, total)) = self.drivers.targets.get_mut(&profile) {
             *total = total.saturating_sub(1);
@@ -224,14 +225,14 @@ impl ApplicationMaster {
         }
     }
 
-    /// Tells the allocator of final ends.
+    /// If executors ended that are not to be replaced, tells the allocator the smaller numbers of wanted executors.
     pub(super) fn count_final_ends(&mut self, now: Timestamp) {
         if std::mem::take(&mut self.drivers.has_final_ends) {
             self.request(now);
         }
     }
 
-    /// Waits a short time for host preferences of a driver that has just been told of its registration.
+    /// Waits a short time for host preferences of a driver whose registration was just confirmed.
     pub(super) fn listen(&mut self, now: Timestamp) {
         if self.drivers.description.is_some() {
             self.drivers.listening = Some(now + self.config.allocator.initial_pause);
@@ -244,7 +245,7 @@ impl ApplicationMaster {
         self.request(now);
     }
 
-    /// Tells the allocator all preferences of the driver. Host preferences are not separate by profile: each profile
+    /// Passes all wishes of the driver to the allocator. Host preferences are not separate by profile, so each profile
     /// gets all of them.
     fn request(&mut self, now: Timestamp) {
         let is_early = self.manager != Manager::Registered || self.drivers.listening.is_some();
@@ -267,7 +268,8 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::RequestExecutors { targets, excluded: avoided });
     }
 
-    /// Handles the end of a driver's work: its executors end, and the driver is told of each end while it is connected.
+    /// Handles the end of a driver's work: its executors end. While the driver is connected, it gets a message about
+    /// each end.
     fn on_driver_done(&mut self, now: Timestamp, outcome: Option<Outcome>) {
         if self.phase != Phase::Serving {
             return;
@@ -275,7 +277,7 @@ impl ApplicationMaster {
         self.drivers.outcome.clone_from(&outcome);
         let then = match self.config.mode {
             Mode::Client | Mode::Unmanaged => Some((Verdict::done(outcome), now + PATIENCE)),
-            // The program's end decides how the application ended.
+            // In cluster mode, the end of the program decides how the application ended.
             Mode::Cluster => None,
         };
         self.phase = Phase::Stopping { then };
@@ -286,7 +288,7 @@ impl ApplicationMaster {
         self.stop_if_all_are_gone();
     }
 
-    /// Tells the driver when the last executor of a finished application has ended.
+    /// Informs the driver when the last executor of a finished application has ended.
     pub(super) fn stop_if_all_are_gone(&mut self) {
         let Phase::Stopping { then } = &self.phase else { return };
         if !self.executors.is_empty() {
@@ -335,7 +337,7 @@ impl ApplicationMaster {
         let view = self.allocator.view(now);
         let shortfall = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
             let granted = profile.starting + profile.running;
-            // Includes changes that the allocator does not know yet.
+            // This number includes changes about which the allocator has no message yet.
             let target = self.drivers.targets.get(id).map_or(profile.target, |(_, total)| *total);
             let missing = target.checked_sub(granted).filter(|missing| *missing > 0)?;
             let size = self.allocator.size(*id)?;
@@ -368,7 +370,8 @@ impl ApplicationMaster {
     }
 }
 
-/// The part of a profile that YARN cannot give: a part of an address, or a kind of a resource.
+/// The part of a profile that YARN cannot provide: a fraction of an address, or a kind of a resource. `None` if there
+/// is none.
 fn unknown_to_yarn(profile: &ResourceProfile) -> Option<String> {
     let sentence = |(name, amount): (&String, &Amount)| {
         let what = match (amount, kind(name)) {
@@ -381,7 +384,7 @@ fn unknown_to_yarn(profile: &ResourceProfile) -> Option<String> {
     profile.resources.iter().find_map(sentence)
 }
 
-/// The needs of a profile's executors. The rest of a container comes from the settings.
+/// The needs of a profile's executors. The other fields of a container come from the settings.
 fn needs(profile: &ResourceProfile) -> ExecutorNeeds {
     let ResourceProfile { cores, memory, resources } = profile;
     let resources = resources.iter().map(|(name, amount)| (name.clone(), amount.addresses())).collect();

@@ -1,4 +1,4 @@
-//! The effects of an ApplicationMaster, which its shell performs.
+//! The effects of an ApplicationMaster, which its daemon performs.
 
 use super::event::Node;
 use super::note::Note;
@@ -13,7 +13,7 @@ use firesteel_protocol::process::Command;
 pub enum Effect {
     /// Register with the manager. Leads to `Registered` or `RegisterFailed`.
     Register,
-    /// Call the manager. Leads to `Allocated` or `AllocateFailed`. There is one call at a time.
+    /// Call the manager. Leads to `Allocated` or `AllocateFailed`. At most one call is open at a time.
     Allocate(Call),
     /// Start an executor. Leads to `ContainerStarted` or `ContainerStartFailed`.
     Launch(Launch),
@@ -25,9 +25,9 @@ pub enum Effect {
     Send { peer: PeerId, message: Outbound },
     /// Close a connection, after sending earlier messages. Leads to `Disconnected`.
     Close { peer: PeerId },
-    /// Tell the manager how the application ended. Leads to `Unregistered` or `UnregisterFailed`.
+    /// Report to the manager how the application ended. Leads to `Unregistered` or `UnregisterFailed`.
     Unregister { status: FinalStatus, message: String },
-    /// End the daemon. Nothing comes after this.
+    /// End the daemon. No effect comes after this one.
     Exit(Exit),
     /// Write a line to the log.
     Note(Note),
@@ -42,10 +42,10 @@ impl From<Note> for Effect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     pub container: ContainerId,
-    /// The node that the container is on, if the manager has told it.
+    /// The node of the container, if the manager has reported it.
     pub node: Option<Node>,
     pub executor: ExecutorKey,
-    /// The command to run. All placeholders are filled in except the binary's path, which only the shell knows.
+    /// The command to run. All placeholders are filled in, except the path of the binary, which only the daemon knows.
     pub command: Command,
     pub directory: TaskDirectory,
     pub cores: Cores,
@@ -61,14 +61,14 @@ pub enum Outbound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
 #[kind("final status")]
 pub enum FinalStatus {
-    /// Unknown: the cluster's manager decides.
+    /// Unknown: the manager decides how the application ended.
     #[display("UNDEFINED")]
     Undefined,
     #[display("SUCCEEDED")]
     Succeeded,
     #[display("FAILED")]
     Failed,
-    /// A user or a program killed it.
+    /// A user or a program killed the application.
     #[display("KILLED")]
     Killed,
 }
@@ -86,8 +86,8 @@ pub struct Exit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("staging")]
 pub enum Staging {
-    /// They are needed: another attempt may come.
+    /// The files are needed: another attempt may come.
     Needed,
-    /// They are not needed: the application has ended.
+    /// The files are not needed: the application has ended.
     Unneeded,
 }

@@ -1,8 +1,8 @@
 //! The end of an application, which happens once.
 //!
-//! The manager is told of the end only if there is to be no other attempt: the application has succeeded, it was
-//! killed, or this is the last attempt. Otherwise the ApplicationMaster ends without a message, and the manager begins
-//! the next attempt.
+//! The ApplicationMaster reports the end to the manager only if there should be no other attempt: the application has
+//! succeeded, it was killed, or this is the last attempt. Otherwise the ApplicationMaster ends without a message, and
+//! the manager begins the next attempt.
 //!
 //! Source: Spark's ApplicationMaster, 4.0.1, which has the same exit codes.
 
@@ -16,9 +16,9 @@ use crate::allocator::{AllocateFailure, Failure};
 
 /// The exit code if no driver registered in time.
 const NO_DRIVER: i32 = 13;
-/// The exit code if the daemon ends before the application has.
+/// The exit code if the daemon ends before the application has ended.
 const EARLY: i32 = 16;
-/// The exit code if the driver is gone.
+/// The exit code if the driver has disappeared.
 const DRIVER_GONE: i32 = 17;
 /// The exit code for an unexpected failure.
 const UNEXPECTED: i32 = 10;
@@ -46,10 +46,10 @@ impl Verdict {
         Self { status: FinalStatus::Succeeded, code: 0, message: message.into(), end }
     }
 
-    /// The verdict on an application after its driver said that it is done.
+    /// The verdict on an application after its driver has reported that it is done.
     ///
-    /// Source: Spark's ApplicationMaster, 4.0.1, which gets the driver's exit code. There, an application that its user
-    /// interrupted has succeeded.
+    /// Source: Spark's ApplicationMaster, 4.0.1, which gets the driver's exit code. In Spark, an application that its
+    /// user interrupted has succeeded.
     pub(super) fn done(outcome: Option<Outcome>) -> Self {
         let (status, code) = match &outcome {
             None | Some(Outcome::Succeeded) => (FinalStatus::Succeeded, 0),
@@ -85,7 +85,7 @@ impl ApplicationMaster {
             match self.manager {
                 Manager::Registered => self.unregister(),
                 Manager::Registering => {}
-                // The manager must know the attempt before it can be told about its end.
+                // The manager must register the attempt before it can receive a message about its end.
                 Manager::Unregistered => self.register(),
                 Manager::Gone => self.exit(Staging::Needed),
             }
@@ -100,14 +100,14 @@ impl ApplicationMaster {
         let last = self.config.attempt >= self.config.most_attempts;
         match verdict.status {
             _ if self.manager == Manager::Gone => false,
-            // No driver would come to another attempt.
+            // For another attempt there would be no driver.
             _ if matches!(verdict.end, ApplicationEnd::Finished { .. }) => true,
             FinalStatus::Succeeded | FinalStatus::Killed => true,
             FinalStatus::Failed | FinalStatus::Undefined => last,
         }
     }
 
-    /// Tells the driver that its application has ended, unless it knows already.
+    /// Informs the driver that its application has ended, unless it knows this already.
     fn tell_end(&mut self, verdict: &Verdict) {
         if let (Some(peer), Phase::Waiting { .. } | Phase::Serving) = (self.drivers.peer(), &self.phase) {
             let message = Outbound::Driver(MasterToDriver::ApplicationRemoved(verdict.end.clone()));
@@ -170,8 +170,8 @@ impl ApplicationMaster {
         self.finish(Verdict::failed(NO_DRIVER, message));
     }
 
-    /// Ends the application in client mode, because its driver does not return. As in Spark, this is a success by
-    /// default.
+    /// Ends the application in client mode, because its driver does not return. By default this is a success, as in
+    /// Spark.
     pub(super) fn on_driver_silent(&mut self) {
         let message = "the driver is gone and has not said that it is done";
         self.finish(match self.config.silence {
@@ -187,8 +187,8 @@ impl ApplicationMaster {
 
     /// Ends the application with the exit code of the program, even if the program never had a driver.
     ///
-    /// Source: Spark's ApplicationMaster, 4.0.1. There, a program that ends without a driver has failed with code 13,
-    /// even if it had nothing to do.
+    /// Source: Spark's ApplicationMaster, 4.0.1. In Spark, a program that ends without a driver has failed with code
+    /// 13, even if it had nothing to do.
     pub(super) fn on_program_ended(&mut self, status: ExitStatus) {
         if self.program != Program::Running {
             return;
@@ -202,7 +202,7 @@ impl ApplicationMaster {
         self.finish(verdict);
     }
 
-    /// Handles a request that the daemon ends. Source: Spark's ApplicationMaster, 4.0.1, which does the same in its
+    /// Handles a request to end the daemon. Source: Spark's ApplicationMaster, 4.0.1, which does the same in its
     /// shutdown hook.
     pub(super) fn on_shutdown(&mut self) {
         let verdict = Verdict::failed(EARLY, "the ApplicationMaster was asked to end");
@@ -211,7 +211,7 @@ impl ApplicationMaster {
             Mode::Client | Mode::Unmanaged => FinalStatus::Undefined,
         };
         match std::mem::replace(&mut self.phase, Phase::Done) {
-            // The manager is being told already. A second request means not to wait for it.
+            // The report to the manager is on its way. After a second request, the daemon does not wait for the answer.
             Phase::Finishing(verdict) => {
                 self.phase = Phase::Finishing(verdict);
                 self.exit(Staging::Needed);

@@ -46,11 +46,11 @@ pub enum Event {
         error: String,
     },
     ProgramNotStarted(StartFailure),
-    /// The program has ended, with all its processes.
+    /// The program has ended, and all its processes.
     ProgramEnded(ExitStatus),
-    /// The manager was told how the application ended.
+    /// The manager has received the report about the application's end.
     Unregistered,
-    /// The manager could not be told how the application ended.
+    /// The manager could not receive the report about the application's end.
     UnregisterFailed {
         error: String,
     },
@@ -60,16 +60,16 @@ pub enum Event {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The address of the NodeManager, which starts containers there.
+    /// The address of the NodeManager, which starts the containers of this node.
     pub address: Address,
-    /// Where people find the container's logs.
+    /// The URL of the container's logs, for people.
     pub logs: String,
-    /// The data to start the container with.
+    /// The data that is needed to start the container.
     pub handle: ContainerHandle,
 }
 
-/// The data to start a container with. Only the shell can read it, and gets it back with the launch. It may contain
-/// secrets, so its debug output shows only its length.
+/// The data that is needed to start a container. The state machine does not interpret it, and only passes it back to
+/// the daemon with the launch. The data may contain secrets, so its debug output shows only the length.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ContainerHandle(Arc<[u8]>);
 
@@ -91,7 +91,7 @@ impl fmt::Debug for ContainerHandle {
     }
 }
 
-/// A message to the ApplicationMaster. The roles in the hello decide which kind a connection may send.
+/// A message to the ApplicationMaster. The roles in the handshake decide which kind of message a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
     Driver(DriverToMaster),

@@ -1,4 +1,4 @@
-//! The executors: turns the allocator's effects into processes and messages.
+//! The executors: turns the allocator's effects into processes and messages to the driver.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use firesteel_protocol::time::Timestamp;
 use super::{ApplicationMaster, Effect, Launch, Node, Note, Phase};
 use crate::allocator::{self, Cause, Loss};
 
-/// The maximum number of ends that are kept for a driver that returns.
+/// The maximum number of ended executors that are remembered for a returning driver.
 const MOST_ENDS: usize = 1_000;
-/// The maximum number of bytes of a manager's message about a container.
+/// The maximum length of a manager's message about a container, in bytes.
 const LONGEST_WORDS: usize = 2_000;
 
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Executors {
     of_container: BTreeMap<ContainerId, ExecutorId>,
     /// The nodes of the containers that the last answer granted.
     nodes: BTreeMap<ContainerId, Node>,
-    /// The latest executors that ended, in order, for a driver that missed the messages.
+    /// The executors that ended last, in order, for a driver that missed the messages about them.
     ends: VecDeque<End>,
     ended: u64,
     gone_told: bool,
@@ -58,7 +58,7 @@ pub(super) struct Executor {
     pub(super) memory: MiB,
     pub(super) launched: Timestamp,
     pub(super) started: Option<Timestamp>,
-    /// Whether its host is being decommissioned.
+    /// Whether the executor's host is being decommissioned.
     pub(super) leaves: bool,
 }
 
@@ -86,7 +86,7 @@ impl Executor {
 }
 
 impl Executors {
-    /// Stores the nodes of containers, as told by the manager.
+    /// Stores the nodes of containers that the manager has reported.
     pub(super) fn set_nodes(&mut self, nodes: BTreeMap<ContainerId, Node>) {
         self.nodes = nodes;
     }
@@ -112,18 +112,18 @@ impl Executors {
         self.ended - self.ends.len() as u64
     }
 
-    /// Whether the driver was told that all executors are gone.
+    /// Whether the driver was informed that all executors have ended.
     pub(super) fn are_gone_told(&self) -> bool {
         self.gone_told
     }
 
-    /// Records that the driver is being told.
+    /// Records that the driver gets the message that all executors have ended.
     pub(super) fn tell_gone(&mut self) {
         self.gone_told = true;
     }
 
     /// The messages for a driver that may have missed some, by executor number: which executors were added, run, will
-    /// leave, or have ended. So the driver knows every number that was given.
+    /// leave, or have ended. With them, the driver knows every executor number that was used.
     pub(super) fn story(&self) -> Vec<MasterToDriver> {
         let tell = |(executor, Known { row, state, ended }): (ExecutorId, Known<'_>)| {
             let news = (state != ExecutorState::Launching).then(|| updated(executor, state));
@@ -142,7 +142,7 @@ impl Executors {
         self.rows.range(from..).map(|(executor, row)| (*executor, row.living()))
     }
 
-    /// The latest ended executors from this number on, in no order.
+    /// The latest ended executors, from this number on, in no particular order.
     pub(super) fn ended_from(&self, from: ExecutorId) -> impl Iterator<Item = (ExecutorId, Known<'_>)> {
         let ends = self.ends.iter().filter(move |end| end.executor >= from);
         ends.map(|End { executor, row, state, at }| {
@@ -174,8 +174,8 @@ fn updated(executor: ExecutorId, state: ExecutorState) -> MasterToDriver {
 }
 
 impl ApplicationMaster {
-    /// Passes an event to the allocator and performs its effects. Does nothing once the manager is being told of the
-    /// end.
+    /// Passes an event to the allocator and performs its effects. Does nothing once the report about the application's
+    /// end is on its way.
     pub(super) fn allocate(&mut self, now: Timestamp, event: allocator::Event) {
         match &self.phase {
             Phase::Finishing(_) | Phase::Done => return,
@@ -193,7 +193,7 @@ impl ApplicationMaster {
                     self.end_executor(now, executor, host, &loss);
                 }
                 allocator::Effect::Decommission { host } => self.tell_of_leaving(host),
-                // Drivers never ask this question, since they are told of every end.
+                // Drivers never ask this question, because they get a message about every end.
                 allocator::Effect::AnswerLoss { .. } => {}
                 allocator::Effect::Fail(failure) => self.on_allocator_failed(&failure),
                 allocator::Effect::Note(note) => self.effects.note(Note::Allocator(note)),
@@ -203,7 +203,7 @@ impl ApplicationMaster {
         self.stop_if_all_are_gone();
     }
 
-    /// Tells the driver of each executor on a host that is being decommissioned.
+    /// Informs the driver of each executor on a host that is being decommissioned.
     fn tell_of_leaving(&mut self, host: String) {
         let there = self.executors.rows.iter_mut().filter(|(_, row)| row.node.host == host);
         let told: Vec<MasterToDriver> = there
@@ -297,12 +297,12 @@ impl ApplicationMaster {
     }
 }
 
-/// An executor's end as a state, for its driver.
+/// An executor's end as a state, in the form that its driver gets.
 ///
-/// An exit code above 128 means a signal, as in a shell; NodeManagers do not distinguish the two.
+/// An exit code above 128 is read as a signal, as in a shell. NodeManagers do not distinguish the two.
 fn state(loss: &Loss) -> ExecutorState {
     const SIGNALS: std::ops::RangeInclusive<i32> = 129..=192;
-    /// The container's files could not be fetched, or its command could not be run.
+    /// The exit status of a container whose files could not be fetched, or whose command could not be run.
     const NEVER_RAN: i32 = -1000;
     match loss {
         Loss::Killed => ExecutorState::Killed(None),
@@ -329,7 +329,7 @@ fn state(loss: &Loss) -> ExecutorState {
     }
 }
 
-/// A manager's message, in one line of limited length.
+/// A manager's message, on one line of limited length.
 fn words(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line[..line.floor_char_boundary(LONGEST_WORDS)].to_owned()

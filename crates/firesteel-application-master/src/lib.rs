@@ -1,9 +1,9 @@
 //! The ApplicationMaster: a Master for one application, with executors in the containers of another cluster.
 //!
-//! To drivers and launchers it is a Master: they register, set the number of executors, and name the hosts that they
-//! prefer. It tells them of executors that start and end. To the *manager* of the cluster (YARN's ResourceManager) it
-//! is an application: it registers, asks for containers, and says how the application ended. Its [`Allocator`] decides
-//! which containers to ask for, and what to do with granted containers.
+//! For drivers and launchers, the ApplicationMaster is a Master: they register, set the number of executors, and name
+//! the hosts that they prefer. It informs them of executors that start and end. For the *manager* of the cluster
+//! (YARN's ResourceManager), it is an application: it registers, asks for containers, and reports how the application
+//! ended. Its [`Allocator`] decides which containers to ask for, and what to do with granted containers.
 //!
 //! ```text
 //!            RegisterApplication                                     Register, Allocate, Unregister
@@ -17,8 +17,8 @@
 //!  cluster mode:   start the program; wait for its driver; register with the manager
 //! ```
 //!
-//! Source: Spark's ApplicationMaster, 4.0.1. There, the ApplicationMaster connects to the driver; here, the driver
-//! connects to it.
+//! Source: Spark's ApplicationMaster, 4.0.1. In Spark, the ApplicationMaster connects to the driver. In Firesteel, the
+//! driver connects to the ApplicationMaster.
 
 pub mod allocator;
 mod check;
@@ -50,7 +50,7 @@ pub use event::{ContainerHandle, Event, Inbound, Node};
 pub use note::Note;
 
 const RECONNECT: Duration = Duration::from_secs(10);
-/// How long a finished application with a connected driver waits for the ends of its executors.
+/// How long a finished application waits for the ends of its executors, if its driver is connected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub struct ApplicationMaster {
     drivers: Drivers,
     allocator: Allocator,
     executors: Executors,
-    /// The size of the largest possible container, once the manager has told it.
+    /// The size of the largest possible container, once the manager has reported it.
     largest: Option<ContainerSize>,
     started: Timestamp,
     effects: Effects<Effect>,
@@ -85,11 +85,11 @@ enum Phase {
         /// The deadline for the driver's registration.
         until: Timestamp,
     },
-    /// The driver has registered, and has not said that it is done.
+    /// The driver has registered, and has not reported that it is done.
     Serving,
     /// The driver is done, and its executors are ending.
     Stopping {
-        /// The verdict, and when it takes effect at the latest. `None`: the program's end decides.
+        /// The verdict, and the latest time at which it takes effect. `None`: the end of the program decides.
         then: Option<(Verdict, Timestamp)>,
     },
     Finishing(Verdict),
@@ -102,7 +102,7 @@ enum Manager {
     Unregistered,
     Registering,
     Registered,
-    /// The manager has given up this attempt. It gets no more messages.
+    /// The manager has given up this attempt, and gets no more messages.
     Gone,
 }
 
@@ -118,7 +118,7 @@ enum Program {
 pub enum Reason {
     /// The next call to the manager is due.
     Call,
-    /// The driver has not come in time.
+    /// The driver has not registered or returned in time.
     Driver,
     /// The driver's first host preferences have not come in time.
     HostPreferences,
@@ -149,7 +149,7 @@ impl ApplicationMaster {
         self.allocator.view(now)
     }
 
-    /// Whether the daemon is to end: [`Effect::Exit`] was returned.
+    /// Whether the daemon should end: [`Effect::Exit`] was returned.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
@@ -168,7 +168,7 @@ impl Machine for ApplicationMaster {
             Event::Registered { largest } => self.on_registered(now, largest),
             Event::RegisterFailed { error } => self.on_register_failed(error),
             Event::Received { peer, message: Inbound::Driver(message) } => {
-                // A driver may find it before it has started.
+                // A driver may connect before the ApplicationMaster has started.
                 self.on_start(now);
                 self.on_driver_message(now, peer, message);
             }
@@ -251,7 +251,7 @@ impl ApplicationMaster {
         match &self.phase {
             Phase::Finishing(_) => self.unregister(),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
-                // The first call may already end the application, if the cluster has no machine for it.
+                // The first call may already end the application, if the cluster has no usable machine.
                 self.confirm_registration();
                 self.listen(now);
                 self.allocate(now, allocator::Event::Registered);

@@ -1,4 +1,4 @@
-//! The notes of an ApplicationMaster, each a line of the log.
+//! The notes of an ApplicationMaster. Each note is a line of the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,8 @@ pub enum Note {
     DriverRegistered { name: String },
     #[note(Info, "the driver reconnected")]
     DriverReturned,
-    /// `patience` is how long the driver is awaited. `None`: it need not come back.
+    /// The driver's connection ended. `patience` is how long the ApplicationMaster waits for its return. `None`: it
+    /// need not return.
     #[note(
         Warn,
         "lost the connection to the driver{}",
@@ -36,7 +37,8 @@ pub enum Note {
     ExecutorLaunched { executor: ExecutorId, container: ContainerId, node: Address, logs: String },
     #[note(Info, "executor {executor} on {host} ended: {state}")]
     ExecutorEnded { executor: ExecutorId, host: Arc<str>, state: ExecutorState },
-    /// The driver is told of its executors there, which run until the host is gone.
+    /// A host is being decommissioned. The driver gets a message about its executors there, which run until the host is
+    /// gone.
     #[note(Info, "{host} is being decommissioned")]
     Decommissioning { host: String },
     /// The application, or this attempt at it, is ending.

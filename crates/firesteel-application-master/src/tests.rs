@@ -1,4 +1,4 @@
-//! Events, and all their consequences.
+//! Tests of the ApplicationMaster: an event, and all its effects.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,7 +28,7 @@ mod executors;
 const DRIVER: PeerId = PeerId(1);
 const APP: &str = "application_1700000000123_0007";
 
-/// An ApplicationMaster, and the time.
+/// An ApplicationMaster under test, and the present time.
 struct Bench {
     master: ApplicationMaster,
     now: Timestamp,
@@ -95,7 +95,7 @@ fn node() -> Node {
 }
 
 impl Bench {
-    /// The answer to a status client about the application.
+    /// The answer to a status client that asks about the application.
     fn detail(&mut self) -> ApplicationDetail {
         let question =
             ClientToMaster::RequestApplication { app: APP.to_owned(), executors_from: ExecutorId(0) };
@@ -141,7 +141,7 @@ impl Bench {
     fn apply(&mut self, event: Event) -> Vec<Effect> {
         let effects = self.master.apply(self.now, event);
         self.master.check().expect("it holds");
-        // Remarks are for people.
+        // Notes are left out, because they are only for people.
         effects.into_iter().filter(|effect| !matches!(effect, Effect::Note(_))).collect()
     }
 
@@ -154,7 +154,7 @@ impl Bench {
         self.apply(Event::Allocated { allocated, nodes })
     }
 
-    /// Lets time pass until the next call to the manager, and returns that.
+    /// Lets time pass until the next call to the manager. Returns the call.
     fn call(&mut self) -> Call {
         self.pass(Duration::from_secs(3))
             .into_iter()
@@ -250,7 +250,7 @@ fn in_client_mode_it_registers_first_and_calls_the_manager_while_it_waits_for_th
     let effects =
         bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(3)))));
     assert_eq!(effects, [confirmation(0)]);
-    // 2048 MiB and 384 MiB overhead, as the driver describes its executors.
+    // 2048 MiB and 384 MiB overhead, from the driver's description of its executors.
     assert_eq!(asked(&bench.call()), [(0, "*".to_owned(), 3, MiB(2432))]);
 }
 
@@ -296,7 +296,7 @@ fn a_driver_that_comes_back_hears_of_its_executors_and_of_those_that_ended_meanw
         bench.driver(again.clone()),
         [confirmation(0), added(0), updated(0, ExecutorState::Running), added(1), updated(1, ended)]
     );
-    // The new connection may open before the end of the old one is noticed.
+    // The new connection may open before the ApplicationMaster notices the end of the old one.
     let effects = bench.apply(Event::Received { peer: PeerId(9), message: Inbound::Driver(again) });
     assert_eq!(effects[0], Effect::Close { peer: DRIVER });
 }

@@ -1,22 +1,22 @@
 //! Derives for enums: the names of variants, their text, and notes for the log. `firesteel_protocol` exports them.
 //!
-//! Text is written as for `format!`, with the fields in scope: by their names, or as `_0`, `_1` in a tuple. Expressions
-//! follow the text: `#[display("{worker} has {}", counted(cores.0, "core"))]`.
+//! The text has the syntax of `format!`. It can use the variant's fields: by their names, or as `_0`, `_1` in a tuple.
+//! Expressions follow the text: `#[display("{worker} has {}", counted(cores.0, "core"))]`.
 
 use proc_macro::TokenStream;
 use proc_macro2::{TokenStream as Tokens, TokenTree};
 use quote::{format_ident, quote};
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Ident, LitStr, Result, parse_macro_input};
 
-/// Implements `Kind`. `#[kind("master event")]` names the enum, by default as in its declaration. An event that carries
-/// a message in the field marked `#[kind(label)]` has the message's label.
+/// Implements `Kind`. `#[kind("master event")]` sets the enum's name. The default is the name in its declaration. If an
+/// event contains a message in a field marked `#[kind(label)]`, the event has the message's label.
 #[proc_macro_derive(Kind, attributes(kind))]
 pub fn derive_kind(input: TokenStream) -> TokenStream {
     expand(input, kind)
 }
 
-/// Implements `Display`: each variant has a `#[display("text")]`. A tuple of one field without it is displayed as its
-/// field.
+/// Implements `Display`. Each variant has a `#[display("text")]`. A tuple of one field without this attribute is
+/// displayed as its field.
 #[proc_macro_derive(Display, attributes(display))]
 pub fn derive_display(input: TokenStream) -> TokenStream {
     expand(input, |input, variants| {
@@ -31,7 +31,7 @@ pub fn derive_display(input: TokenStream) -> TokenStream {
 
 /// Implements a line of the log: `Display`, `level()` and `mentions()`. Each variant has a `#[note(Info, "text")]` or
 /// `#[note(Warn, "text")]`; the level may be an expression. A note mentions its fields that are named `app`,
-/// `executor`, `worker`, `driver` and `peer`, and what is mentioned by fields marked `#[mentions]`.
+/// `executor`, `worker`, `driver` and `peer`, and everything that fields marked `#[mentions]` mention.
 #[proc_macro_derive(Note, attributes(note, mentions))]
 pub fn derive_note(input: TokenStream) -> TokenStream {
     expand(input, note)
@@ -134,7 +134,7 @@ impl<'a> Variant<'a> {
         Self { declared, fields, pattern: quote!(Self::#name #pattern) }
     }
 
-    /// What an attribute of the variant says.
+    /// The text of an attribute of the variant.
     fn said(&self, name: &str) -> Result<Tokens> {
         let missing = || Error::new_spanned(self.declared, format!("it has no #[{name}(..)] with its text"));
         let attribute = attribute(&self.declared.attrs, name).ok_or_else(missing)?;

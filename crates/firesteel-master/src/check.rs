@@ -20,15 +20,15 @@ impl Master {
     /// - a Worker's free amounts, and the amounts of its executors and cluster drivers, add up to its total;
     /// - the amounts of an application's executors add up to what it was granted;
     /// - the failure histories of applications name living Workers only;
-    /// - after a scheduling pass no waiting demand has room on a Worker that its application may use, unless that room
-    ///   is reserved (see `scheduler::queues`);
+    /// - after a scheduling pass, no waiting demand fits on a Worker that its application may use, unless the free
+    ///   resources are reserved (see `scheduler::queues`);
     /// - all indexes agree with the rows, and so does the index over the Workers.
     pub(crate) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
         self.check_tables_before_the_pass()
     }
 
-    /// The same checks for a Master whose next pass is still to come.
+    /// The same checks for a Master whose next scheduling pass is still to come.
     pub(crate) fn check_tables_before_the_pass(&self) -> Result<(), Violation> {
         self.effects.check("master")?;
         let workers = self.workers.check();
@@ -63,8 +63,8 @@ impl Master {
         Ok(())
     }
 
-    /// Checks that every running cluster driver is on a living Worker that lists it. After a pass, no waiting cluster
-    /// driver has room, unless the maximum number runs.
+    /// Checks that every running cluster driver is on a living Worker that lists it. After a pass, also checks that no
+    /// waiting cluster driver fits on a Worker, unless the maximum number runs.
     fn check_drivers(&self) -> Result<(), Violation> {
         ensure!("master", self.drivers.is_consistent(), "the tables of cluster drivers disagree");
         for driver in self.drivers.iter() {
@@ -87,7 +87,7 @@ impl Master {
         Ok(())
     }
 
-    /// After a pass no waiting demand can be placed. Looks at every Worker itself, not at the index.
+    /// Checks that no waiting demand can be placed after a pass. It looks at every Worker itself, not at the index.
     fn check_backlog(&self) -> Result<(), Violation> {
         if !self.applications.is_settled() || !self.workers.is_settled() {
             return Ok(());
@@ -111,8 +111,8 @@ impl Master {
         Ok(())
     }
 
-    /// Checks the result of a pass by queues. A waiting demand may have room only if it is a gang that is too large, or
-    /// if the room is reserved.
+    /// Checks the result of a pass by queues. A waiting demand may fit only if it is a gang that is too large, or if
+    /// the free resources are reserved.
     fn check_queue_scheduling(&self) -> Result<(), Violation> {
         for application in self.applications.queue().filter(|application| application.may_be_served()) {
             for (number, demand) in application.asks() {
@@ -128,7 +128,7 @@ impl Master {
         self.check_reservations()
     }
 
-    /// Checks that each reservation is room for a waiting gang, on Workers that are large enough for it.
+    /// Checks that each reservation is for a waiting gang, on Workers that are large enough for it.
     fn check_reservations(&self) -> Result<(), Violation> {
         let reservations = &self.queue_scheduling.reservations;
         let most = self.config.reservations;
@@ -237,7 +237,7 @@ struct Held {
     cores: Cores,
     memory: MiB,
     resources: Resources,
-    /// The sum over all executors, even if two of them hold the same part of an address.
+    /// The sum over all executors, even if two of them hold the same fraction of an address.
     quantity: Quantity,
 }
 

@@ -16,14 +16,14 @@ use super::limits::Limits;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     pub url: String,
-    /// The URL at which the Master serves HTTP, if it does. Set by its shell, not by the user.
+    /// The URL at which the Master serves HTTP, if it does. The daemon sets it, not the user.
     pub web_address: Option<String>,
-    /// Where its state is kept, in words for people. Set by its shell, not by the user.
+    /// The place of the Master's state, in words for people. The daemon sets it, not the user.
     pub state_place: String,
-    /// What a new Master does with executors of applications that its state never had.
+    /// What a new Master does with executors of applications that are not in its state.
     pub foreign: UnknownExecutors,
-    /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers must send one every
-    /// quarter of this time.
+    /// `spark.worker.timeout`: a Worker that sends no heartbeat for this time is lost. Workers must send a heartbeat
+    /// every quarter of this time.
     pub worker_timeout: Duration,
     /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
@@ -31,88 +31,88 @@ pub struct Config {
     pub worker_order: WorkerOrder,
     /// `firesteel.placement.policy`: the rule for applications that name no policy.
     pub rule: Rule,
-    /// `spark.deploy.defaultCores`: the maximum of cores of an application that names none.
+    /// `spark.deploy.defaultCores`: the maximum of cores of an application that sets none.
     pub default_cores: Cores,
-    /// `spark.deploy.maxExecutorRetries`: the number of failed executors in a row that ends an application.
+    /// `spark.deploy.maxExecutorRetries`: an application is ended after this number of failed executors in a row.
     pub retries: Retries,
-    /// `firesteel.executor.provenAfter`: an executor that runs this long is proven, and resets the count of failures.
-    /// In Spark an executor is proven as soon as its process has started, so an executor that crashes at once is
-    /// relaunched for ever. Zero has the same effect here.
+    /// `firesteel.executor.provenAfter`: an executor that runs for this time is proven, and resets the count of
+    /// failures. In Spark, an executor is proven as soon as its process has started. So Spark relaunches an executor
+    /// that crashes at once for ever. Zero has the same effect in Firesteel.
     pub proven_after: Duration,
     /// `firesteel.master.exclusion.delay` and `firesteel.master.exclusion.maxDelay`: how long a Worker is excluded for
-    /// an application whose executor ended there before it was proven.
+    /// an application after an executor ended there before it was proven.
     pub exclusion: Exclusion,
-    /// The number in the ids of the first application and of the first cluster driver. Ids consist of the second and a
-    /// number. So a Master that restarts within a second must begin with another number.
+    /// The number in the ids of the first application and of the first cluster driver. An id contains the second of its
+    /// creation and a number. So a Master that restarts within a second must begin with another number.
     pub first_application: u64,
-    /// `spark.deploy.retainedApplications`: the number of ended applications that are remembered.
+    /// `spark.deploy.retainedApplications`: the number of ended applications that the Master remembers.
     pub retained_applications: usize,
     /// `spark.deploy.spreadOutDrivers`: whether cluster drivers are spread over the Workers.
     pub driver_strategy: Strategy,
     /// `spark.deploy.maxDrivers`: the maximum number of cluster drivers that run at the same time.
     pub max_drivers: usize,
-    /// `spark.deploy.retainedDrivers`: the number of ended cluster drivers that are remembered.
+    /// `spark.deploy.retainedDrivers`: the number of ended cluster drivers that the Master remembers.
     pub retained_drivers: usize,
     /// `firesteel.master.queues`: the queues that share the cluster, with their weights.
     pub queues: Queues,
-    /// `firesteel.master.backfill`: whether applications behind a reservation are served.
+    /// `firesteel.master.backfill`: whether applications that come after a reservation are served.
     pub backfill: Backfill,
-    /// `firesteel.master.reservations`: the maximum number of waiting gangs that room is reserved for.
+    /// `firesteel.master.reservations`: the maximum number of waiting gangs for which resources are reserved.
     pub reservations: usize,
-    /// `firesteel.master.order`: the order of applications with the same queue and priority.
+    /// `firesteel.master.order`: the order of applications with the same queue and the same priority.
     pub order: ServingOrder,
-    /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower
-    /// priority are ended to make room.
+    /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower priority
+    /// are ended to free resources, and how many.
     pub preemption: Preemption,
-    /// `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`: when a waiting gang may
-    /// end executors of its own priority, and which. `None`: never.
+    /// `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`: when executors of the
+    /// same priority may be ended for a waiting gang, and which ones. `None`: never.
     pub gang_preemption: Option<GangPreemption>,
-    /// `spark.dead.worker.persistence`: a lost Worker is remembered for this number of timeouts, plus one.
+    /// `spark.dead.worker.persistence`: the Master remembers a lost Worker for this number of timeouts, plus one.
     pub dead_worker_persistence: u32,
     pub history: HistoryLimits,
-    /// `spark.deploy.recoveryMode`: whether decisions are recorded, so that a Master can be recovered.
+    /// `spark.deploy.recoveryMode`: whether the Master records its decisions, so that it can be recovered.
     pub durability: Durability,
-    /// `spark.deploy.recoveryTimeout`: how long a Master that was recovered waits for its Workers and applications to
-    /// return.
+    /// `spark.deploy.recoveryTimeout`: how long a recovered Master waits for its Workers and applications to return.
     pub recovery_timeout: Duration,
-    /// The size of one answer to a status client. Not a setting: it limits how long an answer keeps the Master busy.
+    /// The size of one answer to a status client. This is not a setting. It limits how long an answer keeps the Master
+    /// busy.
     pub page: PageSize,
-    /// What Workers and applications may claim at most when they register.
+    /// The maximum amounts that Workers and applications may register with.
     pub limits: Limits,
     /// `firesteel.master.resourceShares`: whether several executors may share an address.
     pub resource_shares: ResourceShares,
 }
 
-/// Whether executors may have parts of addresses of custom resources, so that several of them share one. Spark's Master
-/// gives whole addresses only.
+/// Whether executors may have fractions of addresses of custom resources, so that several executors share one. Spark's
+/// Master gives only whole addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResourceShares {
-    /// An application that asks for a part of an address is refused.
+    /// The Master refuses an application that asks for a fraction of an address.
     #[default]
     Refused,
-    /// Executors get the parts that they ask for.
+    /// Executors get the fractions that they ask for.
     Allowed,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownExecutors {
-    /// While its state is new, the Master leaves them alone for `recovery_timeout`.
+    /// The Master leaves the executors alone for `recovery_timeout` while its state is new.
     #[default]
     Held,
-    /// The Master ends them at once, because the person who started it said so.
+    /// The Master ends the executors at once, because the user who started it asked for this.
     Ended,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLimits {
-    /// `firesteel.master.history.maxAge`: entries that ended longer ago are dropped.
+    /// `firesteel.master.history.maxAge`: entries that ended longer ago than this are dropped.
     pub age: Duration,
-    /// `firesteel.master.history.maxSize`: the total length of all rows as they are written down, in bytes.
+    /// `firesteel.master.history.maxSize`: the maximum total length of all rows in encoded form, in bytes.
     pub bytes: u64,
 }
 
 impl Default for HistoryLimits {
-    /// 30 days and 4 MiB.
+    /// 30 days and 4 MiB for the whole history.
     fn default() -> Self {
         Self { age: Duration::from_secs(30 * 86_400), bytes: 4 << 20 }
     }
@@ -121,9 +121,9 @@ impl Default for HistoryLimits {
 /// Whether a Master records its decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// It records nothing, and forgets everything when it ends.
+    /// The Master records nothing, and forgets everything when it ends.
     Volatile,
-    /// It records its decisions with [`Effect::Persist`](super::Effect::Persist).
+    /// The Master records its decisions with [`Effect::Persist`](super::Effect::Persist).
     Durable,
 }
 
@@ -137,11 +137,11 @@ pub enum Retries {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
-    /// Workers are not excluded, as in Spark.
+    /// The Master excludes no Workers, as in Spark.
     Off,
-    /// The time doubles with each such end in a row.
+    /// The Master excludes a Worker for a time that doubles with each early end in a row.
     For {
-        /// The time after the first such end.
+        /// The time after the first early end.
         first: Duration,
         longest: Duration,
     },
@@ -168,7 +168,7 @@ impl Config {
         policy.map_or_else(|| self.rule.clone(), Rule::Policy)
     }
 
-    /// The exclusion that applies. There is none if every executor is proven as soon as it has started, as in Spark.
+    /// The exclusion that applies. If every executor is proven as soon as it has started, as in Spark, there is none.
     pub(crate) fn effective_exclusion(&self) -> Exclusion {
         if self.proven_after.is_zero() { Exclusion::Off } else { self.exclusion }
     }

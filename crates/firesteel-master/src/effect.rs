@@ -1,4 +1,4 @@
-//! The effects of a Master, which its shell performs.
+//! The effects of a Master, which its daemon performs.
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::Violation;
@@ -10,7 +10,7 @@ use super::{Note, Record};
 #[kind("master effect")]
 pub enum Effect {
     /// Make records durable before any of the following effects is performed. Records that [may wait](Record::may_wait)
-    /// can be written together with the next ones.
+    /// can be written together with later ones.
     Persist(Vec<Record>),
     /// Send a message. Does nothing if the connection has ended.
     Send { peer: PeerId, message: Outbound },

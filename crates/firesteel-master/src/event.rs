@@ -1,17 +1,17 @@
-//! The inputs of the Master: messages of its peers, ended connections, answers of the shell and deadlines.
+//! The inputs of the Master: messages from peers, ended connections, answers of the daemon and deadlines.
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::kind::{Kind, Label};
 use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
 use firesteel_protocol::time::Timestamp;
 
-/// An event for a Master. A new connection is no event: a peer counts from its first message.
+/// An event for a Master. A new connection is not an event: the Master learns of a peer from its first message.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("master event")]
 pub enum Event {
     Received {
         peer: PeerId,
-        /// When the whole message had arrived. It may have waited since then, while the Master handled others.
+        /// When the whole message had arrived. Since then it may have waited while the Master handled other messages.
         arrived: Timestamp,
         #[kind(label)]
         message: Inbound,
@@ -20,8 +20,8 @@ pub enum Event {
     Disconnected { peer: PeerId },
     /// The time of the next deadline has come.
     Deadline {
-        /// Everything that arrived before this time has been handled. It lies in the past while messages wait for their
-        /// turn.
+        /// All messages that arrived before this time have been handled. The time is in the past while messages wait
+        /// for their turn.
         heard_until: Timestamp,
     },
 }

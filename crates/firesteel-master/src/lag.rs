@@ -1,4 +1,4 @@
-//! How far the Master is behind with its messages.
+//! How far the Master is behind in handling messages.
 
 use std::time::Duration;
 
@@ -6,20 +6,21 @@ use firesteel_protocol::time::Timestamp;
 
 use super::Note;
 
-/// A Master is behind, and logs it, if messages wait longer than this.
+/// If messages wait for longer than this, the Master is behind, and logs this.
 const BEHIND: Duration = Duration::from_secs(1);
 
-/// The pause between two such log lines.
+/// The minimum time between two log lines that the Master is behind.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// How far a Master is behind: the longest time that a message of a Worker or driver had waited. It shrinks as time
-/// passes. For example, a message that had waited for 3 s counts for 3 s.
+/// How far a Master is behind: the longest time that a message of a Worker or driver had waited when it was handled.
+/// The value shrinks as time passes. For example, a message that had waited for 3 s counts for 3 s.
 #[derive(Debug, Default)]
 pub(crate) struct Lag {
-    /// The message that counts: how long it had waited, and when it was handled.
+    /// How long the message that counts had waited. `handled` is when it was handled.
     waited: Duration,
     handled: Timestamp,
-    /// If the Master is behind: when it last logged that, and the longest wait since it fell behind.
+    /// `None`: the Master is not behind. Otherwise: when this was last logged, and the longest time that a message has
+    /// waited since the Master fell behind.
     said: Option<(Timestamp, Duration)>,
 }
 
@@ -28,7 +29,7 @@ impl Lag {
         self.waited.saturating_sub(now.since(self.handled))
     }
 
-    /// Records a message that arrived at this time and is handled now. Returns what to log.
+    /// Records a message that arrived at `arrived` and is handled now. Returns the note to log, if any.
     pub(crate) fn record(&mut self, now: Timestamp, arrived: Timestamp) -> Option<Note> {
         let waited = now.since(arrived);
         if waited >= self.at(now) {

@@ -4,9 +4,9 @@
 //! (`settle`); `firesteel_placement` decides which executors fit where.
 //!
 //! A *driver* owns an application. A *cluster driver* is a program that was submitted to run as a driver on a Worker.
-//! The code for applications knows nothing of cluster drivers.
+//! The code for applications does not depend on cluster drivers.
 //!
-//! The modules form layers. Each knows only those below it:
+//! The modules form layers. A layer uses only the layers below it:
 //!
 //! ```text
 //!  handlers    what each message changes               clients    requests of clients, and their answers
@@ -15,11 +15,12 @@
 //!  config, event, effect, note
 //! ```
 //!
-//! Each durable change has one implementation, in `durable/changes`: it changes the tables and adds the record. A
-//! handler calls it and then informs others. Recovery calls it for each record.
+//! Each kind of durable change has one function, in `durable/changes`: it changes the tables and adds the journal
+//! record. A handler calls this function and then sends messages about the change. Recovery calls it for each record.
 //!
-//! The Master knows connections only by number. Each Worker and each application has a *link*: its connection, or none
-//! while the Master waits for it after a restart. If a linked connection ends, the Worker or application is lost.
+//! The Master identifies connections only by number. Each Worker and each application has a *link*: its connection, or
+//! none while the Master waits for its return after a restart. If a linked connection ends, the Worker or application
+//! is lost.
 
 mod check;
 mod clients;
@@ -88,11 +89,11 @@ pub struct Master {
     run_times: RunTimes,
     pass: Pass,
     lag: Lag,
-    /// The history: ended applications and cluster drivers that status pages no longer list.
+    /// The history: ended applications and cluster drivers that are no longer listed on status pages.
     archive: Archive,
     /// When the Workers and applications that have not returned since the restart are lost. `None`: all have returned.
     away_until: Option<Timestamp>,
-    /// Whether executors that belong to another state of a Master are left alone.
+    /// Whether executors that belong to another state of a Master are left alone, and until when.
     hold: Hold,
     /// The time of the last record from which this Master was recovered.
     stopped: Timestamp,
@@ -102,7 +103,7 @@ pub struct Master {
     effects: Effects<Effect>,
 }
 
-/// Whether the current event calls for a scheduling pass.
+/// Whether the current event requires a scheduling pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
     NotDue,
@@ -113,11 +114,11 @@ enum Pass {
 pub enum Reason {
     /// A Worker's heartbeat may be overdue.
     WorkerTimeout,
-    /// An application that waits after failures may be given executors again.
+    /// An application that waits after failures may get executors again.
     Relaunch,
-    /// A Worker that was excluded for one or all applications may be tried again.
+    /// A Worker that was excluded for one or all applications may be used again.
     Readmission,
-    /// An application may again end executors of others.
+    /// An application may again end executors of other applications.
     Preemption,
     /// Workers and applications that have not returned since the restart are lost.
     Recovery,
@@ -151,7 +152,7 @@ impl Master {
     }
 
     fn on_message(&mut self, now: Timestamp, peer: PeerId, arrived: Timestamp, message: Inbound) {
-        // Clients' requests overtake other messages, so they do not show how long those wait.
+        // Requests of clients overtake other messages. So they do not show how long other messages wait.
         let counts = !matches!(message, Inbound::Client(_));
         if let Some(note) = counts.then(|| self.lag.record(now, arrived)).flatten() {
             self.effects.note(note);
@@ -236,14 +237,14 @@ impl Master {
         }
     }
 
-    /// Sends a Worker a message. A Worker that is away learns what it missed when it returns.
+    /// Sends a Worker a message. If the Worker is away, it gets the information when it returns.
     fn tell_worker(&mut self, to: impl Into<Link>, message: MasterToWorker) {
         if let Link::Here(peer) = to.into() {
             self.effects.push(Effect::Send { peer, message: Outbound::Worker(message) });
         }
     }
 
-    /// Sends a driver a message. A driver that is away learns what it missed when it returns.
+    /// Sends a driver a message. If the driver is away, it gets the information when it returns.
     fn tell_driver(&mut self, to: impl Into<Link>, message: MasterToDriver) {
         if let Link::Here(peer) = to.into() {
             self.effects.push(Effect::Send { peer, message: Outbound::Driver(message) });

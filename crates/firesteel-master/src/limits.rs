@@ -1,31 +1,33 @@
-//! Limits on what Workers and applications may claim when they register.
+//! Limits on the amounts that Workers and applications may register with.
 
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::messages::{
     Bounded, DriverReport, ExecutorReport, MOST_CORES, RefusedRegistration, WorkerDescription,
 };
 
-/// The most memory of a Worker, so that sums over a cluster cannot overflow.
+/// The maximum memory of a Worker. With it, sums over a cluster cannot overflow.
 pub(crate) const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 
-/// Limits on what Workers and applications may claim when they register. The Master refuses those that claim more: a
-/// Worker that lies about its cores would get executors by the ten thousand. The default is the most that the Master
-/// can count.
+/// Limits on the amounts that Workers and applications may register with. The Master refuses anyone who exceeds them: a
+/// Worker that reports too many cores would get executors by the ten thousand. The default is the maximum that the
+/// Master can count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// `firesteel.master.maxWorkers`: the number of living Workers.
+    /// `firesteel.master.maxWorkers`: the maximum number of living Workers.
     pub workers: u64,
-    /// `firesteel.master.maxApplications`: the number of live applications.
+    /// `firesteel.master.maxApplications`: the maximum number of live applications.
     pub applications: u64,
-    /// `firesteel.master.maxWorkerCores`: the cores of one Worker.
+    /// `firesteel.master.maxWorkerCores`: the maximum number of cores of one Worker.
     pub cores: Cores,
-    /// `firesteel.master.maxWorkerMemory`: the memory of one Worker.
+    /// `firesteel.master.maxWorkerMemory`: the maximum memory of one Worker.
     pub memory: MiB,
-    /// `firesteel.master.maxWorkerAddresses`: the addresses of custom resources of one Worker, of all names together.
+    /// `firesteel.master.maxWorkerAddresses`: the maximum number of addresses of custom resources of one Worker, all
+    /// names together.
     pub addresses: u64,
-    /// `firesteel.master.maxWorkerExecutors`: the executors that a Worker lists when it registers.
+    /// `firesteel.master.maxWorkerExecutors`: the maximum number of executors that a Worker may list when it registers.
     pub executors: u64,
-    /// `firesteel.master.maxTextLength`: the bytes of one text: a name, a host, a directory, an address.
+    /// `firesteel.master.maxTextLength`: the maximum length of one text, in bytes: a name, a host, a directory, an
+    /// address.
     pub text: u64,
 }
 
@@ -62,12 +64,13 @@ impl Limits {
         check(Bounded::Executors, executors.len() as u64, self.executors)
     }
 
-    /// Checks the cluster drivers that a Worker lists. Each takes at least one core, and some may be unconfirmed ends.
+    /// Checks the cluster drivers that a Worker lists. A running driver takes at least one core. Some entries may be
+    /// ends that are not confirmed yet.
     pub(crate) fn check_drivers(&self, drivers: &[DriverReport]) -> Result<(), RefusedRegistration> {
         check(Bounded::Executors, drivers.len() as u64, self.executors)
     }
 
-    /// Checks that one more Worker is allowed besides this number.
+    /// Checks that one more Worker is allowed, if there are already this many.
     pub(crate) fn check_workers(&self, workers: usize) -> Result<(), RefusedRegistration> {
         check(Bounded::Workers, workers as u64 + 1, self.workers)
     }

@@ -1,12 +1,13 @@
-//! Replays a trace under several rules, one of them written here, and compares how long applications wait.
+//! Replays a trace under several placement rules, one of them defined in this file, and compares how long applications
+//! wait.
 //!
 //! ```text
 //! cargo run --example compare_policies               # the trace beside this file
 //! cargo run --example compare_policies -- MINE.csv   # another one in the same form
 //! ```
 //!
-//! An application starts when all its executors fit at once. Applications are served in the order in which they arrive;
-//! one that does not fit does not hold up the next one.
+//! An application starts when all its executors fit at once. Applications are served in the order in which they arrive.
+//! An application that does not fit does not hold up the next one.
 
 #![allow(
     clippy::disallowed_methods,
@@ -32,7 +33,7 @@ struct Application {
     demand: Demand,
 }
 
-/// What a rule made of the trace.
+/// How long applications waited under one rule.
 struct Figures {
     mean_wait: f64,
     longest_wait: u64,
@@ -46,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let trace = read(&text)?;
     let expression: Expression = "left.gpu * 10 + left.cores".parse()?;
-    // A rule of our own: keeps Workers with gpus for those who ask for gpus, and fills up the others.
+    // A rule of our own: keeps Workers with gpus for applications that ask for gpus, and fills up the other Workers.
     let own = by_score(|worker| {
         let (has, asks) =
             (worker.total.resources.count("gpu") > 0, worker.demand.resources.contains_key("gpu"));
@@ -89,7 +90,7 @@ fn replay(trace: &[Application], rule: &dyn PlacementRule) -> Figures {
     let mut cluster = cluster();
     let mut arriving = trace.iter().peekable();
     let mut waiting: Vec<&Application> = Vec::new();
-    // The applications that run, by the time of their end and their number.
+    // The running applications, by the time of their end and by their number.
     let mut running: BTreeMap<(u64, usize), Placement> = BTreeMap::new();
     let mut waits: Vec<u64> = Vec::new();
     let mut now = 0;

@@ -26,7 +26,7 @@ fn main() {
         cores_left: Cores(cores * executors),
         ..Demand::default()
     };
-    // Two executors of 6 cores run already.
+    // Two executors of 6 cores already run.
     let running = cluster.place(&demand(6, 8192, 0, 2), &Strategy::SpreadOut);
     for executor in running.executors() {
         println!("runs on {}: {} cores, {}", executor.worker, executor.cores, executor.memory);

@@ -1,24 +1,24 @@
-//! What the other crates of Firesteel use beyond a [`Cluster`](crate::Cluster): the parts of which a placement is made.
+//! The parts from which a placement is made. Firesteel's other crates use them beyond a [`Cluster`](crate::Cluster).
 //!
-//! A Master keeps tables of its own, for which it needs an [`index`] and a [`policy::Chooser`]; drivers and YARN mode
+//! A Master keeps its own tables, for which it needs an [`index`] and a [`policy::Chooser`]. Drivers and YARN mode
 //! match tasks and containers to hosts ([`locality`]). These modules may change in any release.
 
-/// How much of the cluster an application or queue has, compared with others.
+/// The share of a cluster that an application or queue holds, compared with others.
 pub mod dominant_share {
     pub use crate::dominant_share::DominantShare;
 }
 
-/// When several executors fit at once, if running executors end when they are expected to.
+/// The time when several executors fit at once, if running executors end as expected.
 pub mod forecast {
     pub use crate::forecast::{Booking, Ending, Forecast, Planned, beside, forecast};
 }
 
-/// A cluster kept in order, so that a placement looks only at the Workers that it uses.
+/// The Workers of a cluster in an order that is kept up to date, so that a placement looks only at the Workers it uses.
 pub mod index {
     pub use crate::index::{Index, Share, Slot};
 }
 
-/// The one rule by which tasks and containers are matched to hosts, racks, anywhere.
+/// The rule by which tasks and containers are matched to preferred hosts, to racks, or to any host.
 pub mod locality {
     pub use crate::locality::{
         Expected, HostPreference, Locality, LocalityIndex, Naming, Pending, Sites, Topology, TopologyError,
@@ -26,15 +26,15 @@ pub mod locality {
     };
 }
 
-/// Placement over a list of offers, with a look at each of them.
+/// Placement over a list of offers, which looks at each offer.
 pub mod offers {
     pub use crate::assign::{Assignment, assign};
     pub use crate::order::order;
     pub use crate::place::{OfferExecutor, OfferPlacement, place, place_ranked};
 }
 
-/// The choice of Workers by any rule ([`Chooser`](crate::advanced::policy::Chooser)), and rules other than Spark's, one
-/// function each.
+/// The choice of Workers by any rule ([`Chooser`](crate::advanced::policy::Chooser)), and one function for each rule
+/// that is not Spark's.
 pub mod policy {
     pub use crate::policy::expression::{LONGEST, Wrong};
     pub use crate::policy::{
@@ -43,17 +43,17 @@ pub mod policy {
     };
 }
 
-/// Which executors end so that others fit, and what that costs on each Worker.
+/// The choice of the executors that must end so that others fit, and the cost of this on each Worker.
 pub mod preemption {
     pub use crate::preemption::{Chosen, Cost, Costs, PreemptibleWorker, Victim, victims};
 }
 
-/// Capacity that is kept for several executors at once and is not free yet.
+/// Capacity that is kept for several executors at once, although it is not free yet.
 pub mod reservation {
     pub use crate::reservation::{WorkerCapacity, reserve};
 }
 
-/// Custom resources in words, their kinds, and how the tasks of an executor share its addresses.
+/// Custom resources as text, their kinds, and how the tasks of an executor share its addresses.
 pub mod resources {
     pub use crate::resources::amount::{NoAmount, ResourceQuantities, WHOLE};
     pub use crate::resources::resource_name::{kind, overlapping, serves, without_kind};

@@ -1,15 +1,15 @@
 //! The assignment: how many cores each offer gives.
 //!
-//! Spark deals executors (or single cores, for executors without a fixed size) one at a time, and looks at every Worker
-//! again after each. This module computes the result of that loop directly.
+//! Spark assigns executors (or single cores, for executors without a fixed size) one at a time. After each one, it
+//! looks at every Worker again. This module computes the result of that loop directly.
 //!
 //! A *unit* is one executor of fixed size, or one core. Let `cap[i]` be the number of units that offer `i` could give
 //! on its own, and `budget` the number of units that may be given in total.
 //!
 //! - **Consolidate**: each offer in turn gives `min(cap[i], budget left)`.
 //! - **Spread out**: one round of the loop takes one unit from every offer that still has one. So rounds 1 to `level`
-//!   are complete, where `level` is the largest number with `sum(min(cap[i], level)) <= budget`. The units left over,
-//!   fewer than a whole round, come from the first offers that have more than `level`.
+//!   are complete, where `level` is the largest number with `sum(min(cap[i], level)) <= budget`. The remaining units
+//!   are fewer than a whole round. They come from the first offers that have more than `level`.
 //!
 //! [`level`] computes the level without trying each number.
 
@@ -21,7 +21,7 @@ use crate::{Cores, Demand, ExecutorSize, Offer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// As evenly as the offers allow. The first offers in order give what is left over.
+    /// As evenly as the offers allow. If the number cannot be divided evenly, the first offers give one unit more.
     ///
     /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOutApps`, true).
     #[default]
@@ -32,7 +32,7 @@ pub enum Strategy {
     Consolidate,
 }
 
-/// The result of [`assign`]: the cores that each offer gives, and the executors that they make.
+/// The result of [`assign`]: the cores that each offer gives, and the executors that use them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     size: ExecutorSize,
@@ -45,8 +45,8 @@ impl Assignment {
         &self.cores
     }
 
-    /// The cores of each executor to launch on offer `i`: as many executors of the fixed size as the cores make, or one
-    /// executor with all cores. Empty if there is no offer `i`.
+    /// The cores of each executor to launch on offer `i`. With a fixed size, as many executors as the cores suffice
+    /// for; without one, one executor with all cores. Empty if there is no offer `i`.
     pub fn executors_on(&self, i: usize) -> impl Iterator<Item = Cores> + use<> {
         let cores = self.cores.get(i).copied().unwrap_or_default();
         let (count, each) = match self.size {
@@ -62,11 +62,12 @@ impl Assignment {
 /// nothing.
 ///
 /// Memory, resources and the executor limit are counted for each executor. An executor without a fixed size needs
-/// memory and resources once, however many cores it gets. At most the sum of all free cores is given, negative ones
-/// included. This limit has no effect if an executor fits on every offer, as with [`place`](crate::place::place()).
+/// memory and resources once, however many cores it gets. In total, at most the sum of all free cores is given;
+/// negative free cores reduce this sum. The sum has no effect if an executor fits on every offer, as with
+/// [`place`](crate::place::place()).
 ///
 /// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing if the sum wraps
-/// to a negative number. Here it does not wrap.
+/// to a negative number. Firesteel's sum does not wrap.
 pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assignment {
     if !demand.allows_one_more() {
         return Assignment { size: demand.size, cores: vec![Cores::ZERO; offers.len()] };
@@ -86,8 +87,8 @@ pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assi
     Assignment { size: demand.size, cores }
 }
 
-/// The number of units that each offer gives, in the order of the offers. Each gives at most its number in `caps`, and
-/// all of them together at most `budget`.
+/// The number of units that each offer gives, in the order of the offers. No offer gives more than its number in
+/// `caps`, and all of them together give at most `budget`.
 pub(crate) fn deal(strategy: Strategy, caps: Vec<u64>, budget: u64) -> Vec<u64> {
     match strategy {
         Strategy::SpreadOut => spread_out(caps, budget),
@@ -95,13 +96,13 @@ pub(crate) fn deal(strategy: Strategy, caps: Vec<u64>, budget: u64) -> Vec<u64> 
     }
 }
 
-/// For executors of fixed size: the number that fits on each offer.
+/// The number of executors of fixed size that fits on each offer.
 fn executors_on_each(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
     offers.iter().map(|offer| offer.executors_that_fit(demand)).collect()
 }
 
-/// For executors without a fixed size: the free cores of the first Workers on which one fits, as many Workers as the
-/// limit allows executors. The others give nothing.
+/// For executors without a fixed size: the free cores of the first Workers on which one fits. These are as many Workers
+/// as the limit allows executors. The others give nothing.
 fn cores_of_first_workers(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
     let mut allowed = demand.executors_allowed();
     let mut cores = |offer: &Offer<'_>| {
@@ -114,7 +115,8 @@ fn cores_of_first_workers(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
     offers.iter().map(&mut cores).collect()
 }
 
-/// Each offer gives all that it can until the budget is spent. Returns what each gives, in the memory of `caps`.
+/// Each offer gives as many units as it can until the budget is spent. Returns the units of each offer, in the memory
+/// of `caps`.
 fn consolidate(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     let mut left = budget;
     for cap in &mut caps {
@@ -124,8 +126,8 @@ fn consolidate(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     caps
 }
 
-/// Every offer gives up to the level, and the first ones give one more. Returns what each gives, in the memory of
-/// `caps`.
+/// Every offer gives up to the level, and the first offers give one more. Returns the units of each offer, in the
+/// memory of `caps`.
 fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     let (level, mut left) = level(&caps, budget);
     for cap in &mut caps {
@@ -138,10 +140,10 @@ fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
 
 /// The level, and the part of the budget that is left at this level.
 ///
-/// The level rises by even shares: the budget left, divided by the number of offers that have more than the level. If
-/// every one of them can give its share, less than one unit each is left, and the level is found. If not, either many
-/// cannot, and fewer offers remain; or few cannot, and the next share is about half as large. So the number of rounds
-/// is about the number of binary digits of the budget.
+/// The level rises by even shares: the remaining budget, divided by the number of offers that have more than the level.
+/// If each of these offers can give its share, less than one unit per offer remains, and the level is found. Otherwise
+/// some offers cannot give their share. If they are many, fewer offers remain. If they are few, the next share is about
+/// half as large. So the number of rounds is about the number of binary digits of the budget.
 fn level(caps: &[u64], budget: u64) -> (u64, u64) {
     let mut level = 0;
     let mut left = budget;

@@ -11,14 +11,14 @@ pub struct Demand {
     pub size: ExecutorSize,
     /// The memory of each executor.
     pub memory: MiB,
-    /// The amount of each resource for each executor.
+    /// How much of each resource one executor needs.
     pub resources: ResourceAmounts,
-    /// The cores that the application may still get over all its profiles: its maximum minus what it holds. Zero or
-    /// less if the maximum is reached.
+    /// The cores that the application may still get over all its profiles: its maximum minus the cores that it holds.
+    /// Zero or less if the maximum is reached.
     pub cores_left: Cores,
     /// The maximum number of executors of this profile that the application may hold.
     pub limit: ExecutorLimit,
-    /// The number of executors of this profile that the application holds, launching ones included.
+    /// The number of executors of this profile that the application holds, including those that are being launched.
     pub held: u64,
 }
 
@@ -28,7 +28,8 @@ pub struct Demand {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutorSize {
-    /// This many cores each. A Worker may run several such executors. With zero or less, nothing is placed.
+    /// This number of cores per executor. A Worker may run several such executors. If the number is zero or less,
+    /// nothing is placed.
     Fixed(Cores),
     /// At most one executor per Worker in each placement, with as many cores as the placement gives the Worker. A later
     /// placement may add a second executor on the same Worker.
@@ -40,10 +41,10 @@ pub enum ExecutorSize {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutorLimit {
-    /// As many as the application's cores allow.
+    /// As many executors as the application's cores allow.
     #[default]
     Unlimited,
-    /// At most this many. Executors that the application holds beyond the limit keep running.
+    /// At most this number of executors. Executors that the application holds beyond the limit keep running.
     AtMost(u64),
 }
 
@@ -56,7 +57,7 @@ impl Demand {
         }
     }
 
-    /// Whether the demand's own limits allow one more executor: its size is valid, the cores left suffice, and the
+    /// Whether the demand's own limits allow one more executor: its size is valid, enough cores are left, and the
     /// executor limit is not reached. The Workers do not matter.
     pub fn allows_one_more(&self) -> bool {
         self.most_workers() > 0
@@ -75,8 +76,8 @@ impl Demand {
         }
     }
 
-    /// How many units fit into these free amounts, if one executor fits. `fit` is the number of executors for which
-    /// there is this amount of a resource, `None` for an amount of 0.
+    /// How many units fit into these free amounts, if one executor fits. `fit` returns for how many executors an amount
+    /// of a resource suffices, and `None` for an amount of 0.
     pub(crate) fn units_in(
         &self,
         cores: Cores,
@@ -105,7 +106,7 @@ impl Demand {
     }
 }
 
-/// One executor per Worker with all cores of the Worker; no memory, resources, maximum or limit.
+/// One executor per Worker with all cores of the Worker, without memory, resources, maximum or limit.
 impl Default for Demand {
     fn default() -> Self {
         Self {
@@ -120,7 +121,8 @@ impl Default for Demand {
 }
 
 impl ExecutorSize {
-    /// The cores that are given at a time, which is also the least that an executor has: those of a fixed size, else 1.
+    /// The number of cores that is assigned at a time: those of a fixed size, else 1. An executor has at least this
+    /// number.
     pub fn step(self) -> Cores {
         match self {
             Self::Fixed(cores) => cores,

@@ -1,7 +1,7 @@
-//! Dominant shares: the fraction of a cluster that an owner holds, by the resource of which it holds the most.
+//! Dominant shares: an owner's largest fraction of any one resource of the cluster.
 //!
-//! An owner of a tenth of the cores and half of the memory has a dominant share of one half. A scheduler that always
-//! serves the owner with the least dominant share is fair, even if some owners need cores, some memory and some gpus.
+//! An owner of a tenth of the cores and half of the memory has a dominant share of one half. A scheduler is fair if it
+//! always serves the owner with the least dominant share, even if some owners need cores, some memory and some gpus.
 //! Source: Ghodsi and others, *Dominant Resource Fairness*, NSDI 2011.
 
 use std::cmp::Ordering;
@@ -14,7 +14,7 @@ use crate::{Cores, Demand, MiB, Quantity};
 #[derive(Clone, Copy, Debug)]
 pub struct DominantShare {
     part: u64,
-    /// Never zero, so that every share is a number.
+    /// The denominator. It is never zero, so that every share is a number.
     total: u64,
 }
 
@@ -22,8 +22,9 @@ impl DominantShare {
     /// A share of zero.
     pub const NONE: Self = Self { part: 0, total: 1 };
 
-    /// The largest fraction that `held` is of `total`. A resource of which the total is 0 does not count. All kinds of
-    /// a resource count together.
+    /// The largest of these shares: held cores of all cores, held memory of all memory, and held amount of each
+    /// resource of its total. A resource with a total of 0 is left out. The kinds of a resource (`gpu:A100`,
+    /// `gpu:H100`) are added up.
     #[must_use]
     pub fn of(held: &Amounts, total: &Amounts) -> Self {
         let amount = |amount: i64| u64::try_from(amount).unwrap_or(0);
@@ -54,7 +55,7 @@ impl DominantShare {
         left.cmp(&product(other.part, self.total, weight))
     }
 
-    /// The share as a number for display: from 0 to 1, or more if more is held than the total.
+    /// The share as a number for display: from 0 to 1. It is above 1 if the held amount exceeds the total.
     #[must_use]
     pub fn ratio(self) -> f64 {
         self.part as f64 / self.total as f64
@@ -82,7 +83,7 @@ impl PartialEq for DominantShare {
 impl Eq for DominantShare {}
 
 impl Amounts {
-    /// The amounts of this number of executors, which have these cores together.
+    /// The amounts of this number of executors, which have `cores` together.
     #[must_use]
     pub fn of_executors(demand: &Demand, executors: u64, cores: Cores) -> Self {
         let times = i64::try_from(executors).unwrap_or(i64::MAX);
@@ -91,7 +92,7 @@ impl Amounts {
         Self { cores, memory: MiB(demand.memory.0.saturating_mul(times)), resources: resources.collect() }
     }
 
-    /// The amounts that this number of executors needs at least. Without a fixed size, each needs one core.
+    /// The amounts that this number of executors needs at least. An executor without a fixed size needs one core.
     #[must_use]
     pub fn needed(demand: &Demand, executors: u64) -> Self {
         let times = i64::try_from(executors).unwrap_or(i64::MAX);
@@ -107,7 +108,7 @@ impl Amounts {
         }
     }
 
-    /// Subtracts other amounts from these. The quantity of a resource stops at 0.
+    /// Subtracts other amounts from these. The quantity of a resource does not fall below 0.
     pub fn take_off(&mut self, other: &Self) {
         self.cores -= other.cores;
         self.memory -= other.memory;

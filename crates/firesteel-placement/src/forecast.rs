@@ -1,9 +1,10 @@
-//! Reservations with a time: when several executors fit at once, if running executors end when they are expected to.
+//! Reservations with a time: when several executors fit at once, if running executors end as expected.
 //!
-//! This is the reservation of EASY backfill: the first application that waits is told when it can begin, and whatever
-//! ends by then, or leaves it its room, may go before it. In conservative backfill the next applications that wait have
-//! such a reservation, too ([`beside`]). A reservation without times ([`reserve`](crate::reservation::reserve)) has to
-//! keep free what is free now, until the last executor has ended there that stands in the way.
+//! This is the reservation of EASY backfill. The first waiting application gets the time when it can begin. A later
+//! application may go before it, if it ends by that time or leaves enough free capacity. In conservative backfill the
+//! next waiting applications have such a reservation, too ([`beside`]). A reservation without times
+//! ([`reserve`](crate::reservation::reserve)) must keep the free capacity of its Workers until the last executor in its
+//! way has ended.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +12,27 @@ use crate::explain::shortfall::Amounts;
 use crate::reservation::WorkerCapacity;
 use crate::{Amount, Cores, Demand, MiB, Offer, Resources};
 
-/// What an executor gives back, and when it is expected to.
+/// The amounts that an executor gives back, and when it is expected to end.
 #[derive(Clone, Debug)]
 pub struct Ending {
-    /// The number of the Worker among those that are looked at.
+    /// The number of the executor's Worker in the caller's list.
     pub worker: usize,
-    /// The time, in any unit.
+    /// The expected end of the executor, in any unit of time.
     pub at: u64,
-    /// The cores that it holds.
+    /// The cores that the executor holds.
     pub cores: Cores,
-    /// The memory that it holds.
+    /// The memory that the executor holds.
     pub memory: MiB,
-    /// The addresses that it holds, under the names of the Worker.
+    /// The addresses that the executor holds, under the Worker's names for them.
     pub resources: Resources,
 }
 
-/// When several executors fit at once, and where.
+/// The time when several executors fit at once, and their Workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// The time of the last ending that is needed.
+    /// The time of the last executor's end that is needed.
     pub at: u64,
-    /// The Workers with their numbers, in order.
+    /// The executors on each Worker, in the order of the Workers' numbers.
     pub on: Vec<Planned>,
 }
 
@@ -42,33 +43,34 @@ pub struct Planned {
     pub worker: usize,
     /// The number of executors.
     pub executors: u64,
-    /// What must be kept of what is free now: what the executors need beyond what ends there in time. Who has given
-    /// back by then what he takes may use it.
+    /// The part of the Worker's free amounts that must be kept: what the executors need beyond the amounts of executors
+    /// that end in time. Another executor may use it if it gives it back by then.
     pub kept: Amounts,
-    /// The number of executors for which addresses must be kept of those that are free now.
+    /// The number of executors for which addresses must be kept from those that are free now.
     pub with_addresses: u64,
 }
 
-/// Executors of another demand that were planned before, on one Worker. What ends there in time is theirs first.
+/// Executors of another demand that were planned before, on one Worker. They are the first to get the amounts of
+/// executors that end there in time.
 #[derive(Clone, Debug)]
 pub struct Booking<'a> {
     /// The number of the Worker.
     pub worker: usize,
-    /// When they start.
+    /// When the executors start.
     pub at: u64,
-    /// When they end, if that is known.
+    /// When the executors end, if that is known.
     pub until: Option<u64>,
-    /// What each of them takes.
+    /// The demand of the executors.
     pub demand: &'a Demand,
-    /// Their number.
+    /// The number of executors.
     pub executors: u64,
-    /// What is kept for them of what is free now.
+    /// The part of the Worker's free amounts that is kept for the executors.
     pub kept: &'a Amounts,
-    /// The number of them for which addresses are kept of those that are free now.
+    /// The number of executors for which addresses are kept from those that are free now.
     pub with_addresses: u64,
 }
 
-/// What is free on a Worker, now or later.
+/// The free amounts of a Worker, now or at a later time.
 #[derive(Clone, Debug, Default)]
 struct Room {
     cores: Cores,
@@ -93,11 +95,11 @@ impl Room {
     }
 }
 
-/// Finds the first time at which `executors` fit at once, if nothing else is launched. `None` if they never do, as far
-/// as endings are known.
+/// Finds the first time at which `executors` fit at once, if nothing else is launched. `None` if they do not fit even
+/// after all known endings.
 ///
-/// Of the Workers that have room then, those are taken on which the least is left: the fewest cores, then the least
-/// memory, then the first ones. The cost grows with the number of Workers and endings.
+/// From the Workers with enough free capacity at that time, it takes those where the least is left: the fewest cores,
+/// then the least memory, then the first number. The cost grows with the number of Workers and endings.
 #[must_use]
 pub fn forecast(
     demand: &Demand,
@@ -112,7 +114,7 @@ pub fn forecast(
     let mut passed = 0;
     let mut at = 0;
     while room < executors {
-        // All endings of a time come together.
+        // All endings at the same time are applied together.
         at = endings.get(passed)?.at;
         while let Some(ending) = endings.get(passed).filter(|ending| ending.at == at) {
             let worker = ending.worker;
@@ -146,11 +148,12 @@ pub fn forecast(
     Some(Forecast { at, on: (0..workers.len()).filter(|worker| taken(*worker)).map(planned).collect() })
 }
 
-/// The endings that remain for others beside these bookings, in the order in which they were made.
+/// The endings that remain for other demands after these bookings, which are applied in the order in which they were
+/// made.
 ///
-/// What ends on the Worker of a booking before the booking starts is put off until that time, and is less by what the
-/// booking takes of it. If the end of a booking is known, what it needs ends then, too. Of its addresses, only those
-/// that it takes of endings do.
+/// If an executor ends on a booking's Worker before the booking starts, its amounts become free only at the start of
+/// the booking, and without the part that the booking takes. If the end of a booking is known, its amounts become free
+/// then. Of its addresses, only those become free that came from ended executors.
 #[must_use]
 pub fn beside(bookings: &[Booking<'_>], endings: Vec<Ending>) -> Vec<Ending> {
     let mut by_worker: BTreeMap<usize, Vec<Ending>> = BTreeMap::new();
@@ -175,7 +178,7 @@ pub fn beside(bookings: &[Booking<'_>], endings: Vec<Ending>) -> Vec<Ending> {
     by_worker.into_values().flatten().collect()
 }
 
-/// What this number of executors needs beyond what ends.
+/// What this number of executors needs beyond the amounts of ended executors.
 fn beyond(demand: &Demand, executors: u64, ends: &Room) -> Amounts {
     let mut needed = Amounts::needed(demand, executors);
     needed.cores = (needed.cores - ends.cores).max(Cores::ZERO);
@@ -199,7 +202,7 @@ mod tests {
         Ending { worker, at, cores: Cores(cores), memory: MiB(0), resources: Resources::default() }
     }
 
-    /// The number of a Worker, and two figures of it.
+    /// The number of a Worker, and two other figures of the Worker.
     type WorkerNumbers = (usize, u64, i64);
 
     /// The forecast on Workers of 8 cores with these free cores, and endings of (Worker, time, cores).
@@ -221,21 +224,21 @@ mod tests {
 
     #[test]
     fn a_gang_begins_when_enough_has_ended_and_keeps_only_what_does_not_end_in_time() {
-        // What is free now is enough.
+        // The free cores suffice now.
         assert_eq!(found(4, 2, &[4, 4], &[]), Some((0, vec![(0, 1, 4), (1, 1, 4)])));
-        // Nothing is known to end.
+        // No executor is known to end.
         assert_eq!(found(4, 2, &[4, 2], &[]), None);
-        // One executor fits now, the other at 20: its four cores come from what ends there, but for the two that are
-        // free.
+        // One executor fits now, the other at 20. Of its four cores, two are free now, and two become free by the
+        // ending.
         assert_eq!(found(4, 2, &[4, 2], &[(1, 20, 2)]), Some((20, vec![(0, 1, 4), (1, 1, 2)])));
-        // All that it needs on the first Worker ends in time: nothing is kept.
+        // The first Worker's executors that end in time give back all that the executor needs, so nothing is kept.
         assert_eq!(found(4, 1, &[3, 0], &[(0, 20, 5)]), Some((20, vec![(0, 1, 0)])));
-        // The first time counts, not the first Worker; and later endings do not.
+        // The earliest time decides, not the first Worker. Later endings do not matter.
         assert_eq!(
             found(4, 2, &[0, 0, 0], &[(0, 30, 8), (1, 10, 4), (2, 20, 4), (1, 40, 4)]),
             Some((20, vec![(1, 1, 0), (2, 1, 0)]))
         );
-        // Endings of one time come together, and the least is left over.
+        // Endings at the same time are applied together, and then the Worker where the least is left is chosen.
         assert_eq!(found(4, 1, &[0, 0], &[(0, 10, 8), (1, 10, 4)]), Some((10, vec![(1, 1, 0)])));
     }
 
@@ -259,14 +262,15 @@ mod tests {
         };
         let endings = [(0, 10, 1), (0, 20, 4), (0, 30, 1), (1, 5, 1)];
         assert_eq!(left(&[], &endings), endings);
-        // Two cores of five go to it, and the others come when it starts. Those of another Worker are not touched.
+        // Of the five cores that end, two go to the booking. The others become free when the booking starts. Endings on
+        // another Worker do not change.
         let all = kept(0);
         assert_eq!(left(&[booked(0, 20, None, &all)], &endings), [(0, 30, 1), (0, 20, 3), (1, 5, 1)]);
-        // One core is kept of what is free now, so that one comes from what ends; later both are given back.
+        // One free core is kept for the booking, so one core comes from the ending. Later the booking gives back both.
         let half = kept(1);
         let bookings = [booked(0, 20, Some(60), &half)];
         assert_eq!(left(&bookings, &endings), [(0, 30, 1), (0, 20, 4), (0, 60, 2), (1, 5, 1)]);
-        // A second one takes of what the first one leaves.
+        // A second booking takes from what the first one leaves.
         let bookings = [booked(0, 20, None, &all), booked(0, 30, None, &all)];
         assert_eq!(left(&bookings, &endings), [(0, 30, 2), (1, 5, 1)]);
     }

@@ -1,12 +1,12 @@
-//! Placement of executors on the Workers of a cluster: who gets how many cores, where.
+//! Placement of executors on the Workers of a cluster: how many executors and cores go to which Worker.
 //!
-//! A [`Cluster`] has [`Worker`]s. [`Cluster::place`] places a [`Demand`] by a rule and takes what it needs,
-//! [`Cluster::give_back`] ends it, and [`Cluster::explain`] says why a demand is not met and what would change that.
-//! There are four kinds of rules:
+//! A [`Cluster`] has [`Worker`]s. [`Cluster::place`] places the executors of a [`Demand`] by a rule and takes the
+//! amounts that they need. [`Cluster::give_back`] ends these executors. [`Cluster::explain`] explains why a demand is
+//! not met and what would change that. There are four kinds of rules:
 //!
 //! - [`Strategy`]: the rule of Spark's Standalone Master, spread out or consolidated. Its decisions are those of
 //!   Spark's Master.
-//! - [`Policy`]: other rules, such as best fit, and one that learns what applications ask for
+//! - [`Policy`]: other rules, such as best fit, and a rule that learns which executors applications ask for
 //! - [`Expression`]: a rule written as a formula, such as `left.cores + left.gpu`
 //! - [`by_score`]: a rule of your own, as a function
 //!
@@ -40,11 +40,11 @@
 //! assert!(missing.to_string().starts_with("1 of 1 executor is missing"), "{missing}");
 //! ```
 //!
-//! Nothing here uses a clock, random numbers or a hash table: equal arguments give equal results. Every function is
-//! total. Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by
-//! zero or wrap.
+//! Nothing here uses a clock, random numbers or a hash table: equal arguments give equal results. No function panics,
+//! divides by zero or wraps, whatever its arguments. With invalid amounts (executors without cores, negative free
+//! amounts), nothing is placed.
 //!
-//! [`advanced`] has the parts of which a placement is made, for programs that keep tables of their own.
+//! [`advanced`] has the parts from which a placement is made, for programs that keep their own tables.
 
 #![warn(missing_docs)]
 

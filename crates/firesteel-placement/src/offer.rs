@@ -16,7 +16,7 @@ pub struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// Whether one more executor fits here. An executor without cores fits nowhere.
+    /// Whether one more executor fits into the offer. An executor without cores fits nowhere.
     ///
     /// Source: Spark Master, 4.0.1 (the test for usable workers).
     pub fn fits(&self, demand: &Demand) -> bool {
@@ -27,8 +27,8 @@ impl Offer<'_> {
             && self.resources.covers(&demand.resources)
     }
 
-    /// The number of executors of a demand that fit here, whatever the limits of the demand. At most one if the
-    /// executors have no fixed size.
+    /// The number of the demand's executors that fit into the offer, whatever the limits of the demand. At most one if
+    /// the executors have no fixed size.
     #[must_use]
     pub fn executors_that_fit(&self, demand: &Demand) -> u64 {
         match demand.size {

@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::Offer;
 
-/// The order in which a placement takes Workers. It includes how ties are broken, so that placements are deterministic.
+/// The order in which a placement takes Workers. The order also decides ties, so placements are deterministic.
 ///
-/// Source: Spark Master, 4.0.1 (`spark.deploy.workerSelectionPolicy`, whose values are the names).
+/// Source: Spark Master, 4.0.1 (`spark.deploy.workerSelectionPolicy`; its values are the names of the variants).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WorkerOrder {
-    /// Most free cores first; among equals the highest id first.
+    /// Most free cores first. Among equal Workers, the highest id comes first.
     #[default]
     CoresFreeDesc,
-    /// Fewest free cores first; among equals the lowest id first.
+    /// Fewest free cores first. Among equal Workers, the lowest id comes first.
     CoresFreeAsc,
-    /// Most free memory first; among equals the highest id first.
+    /// Most free memory first. Among equal Workers, the highest id comes first.
     MemoryFreeDesc,
-    /// Least free memory first; among equals the lowest id first.
+    /// Least free memory first. Among equal Workers, the lowest id comes first.
     MemoryFreeAsc,
-    /// Lowest id first, whatever is free.
+    /// Lowest id first, whatever the free amounts.
     WorkerId,
 }
 
@@ -48,7 +48,7 @@ impl WorkerOrder {
     }
 }
 
-/// The names of all worker orders as a literal, for sentences that are put together with `concat!`.
+/// The names of all worker orders as a literal, for use in `concat!`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! worker_order_names {
@@ -58,7 +58,7 @@ macro_rules! worker_order_names {
 }
 
 impl WorkerOrder {
-    /// Compares two Workers: the lesser one comes first.
+    /// Compares two Workers: the Worker that is less comes first.
     pub(crate) fn compare(self, a: &Offer<'_>, b: &Offer<'_>) -> std::cmp::Ordering {
         match self {
             Self::CoresFreeDesc => (b.cores, b.worker).cmp(&(a.cores, a.worker)),
@@ -75,13 +75,13 @@ impl WorkerOrder {
 /// A descending order is the ascending order read backwards, including the ids of equal Workers: this is how Spark
 /// breaks ties. Ids are compared as text, `"w10"` before `"w2"`.
 ///
-/// Source: Spark Master, 4.0.1. One difference: Spark compares ids by UTF-16 units, Firesteel by code points. The two
-/// differ for characters beyond U+FFFF.
+/// Source: Spark Master, 4.0.1. One difference: Spark compares ids by UTF-16 units, Firesteel by code points. The
+/// results differ only for characters beyond U+FFFF.
 pub fn order(offers: &mut [Offer<'_>], by: WorkerOrder) {
     if !offers.is_sorted_by_key(|offer| offer.worker) {
         offers.sort_unstable_by_key(|offer| offer.worker);
     }
-    // The sorts below are stable: equal offers stay in the order of their ids.
+    // The sorts below are stable: offers with equal amounts stay in the order of their ids.
     match by {
         WorkerOrder::CoresFreeAsc => offers.sort_by_key(|offer| offer.cores),
         WorkerOrder::MemoryFreeAsc => offers.sort_by_key(|offer| offer.memory),
@@ -97,7 +97,7 @@ pub fn order(offers: &mut [Offer<'_>], by: WorkerOrder) {
     }
 }
 
-/// The first `count` offers in order, or all if there are fewer. If `count` is small, the cost is little more than one
+/// The first `count` offers in order, or all if there are fewer. If `count` is small, this costs little more than one
 /// look at each offer.
 pub(crate) fn first<'a>(
     count: usize,
@@ -109,7 +109,7 @@ pub(crate) fn first<'a>(
     let mut kept: Vec<Offer<'a>> = Vec::new();
     let mut last: Option<Offer<'a>> = None;
     for offer in offers {
-        // An offer that comes after `count` others is not among the first.
+        // If `count` others come before an offer, it is not among the first.
         if last.is_some_and(|last| by.compare(&last, &offer).is_lt()) {
             continue;
         }
@@ -124,7 +124,7 @@ pub(crate) fn first<'a>(
     kept
 }
 
-/// Drops all but the first `count` offers. The last of these is then the last element.
+/// Drops all but the first `count` offers. The last of the first `count` offers becomes the last element.
 fn keep_first(count: usize, offers: &mut Vec<Offer<'_>>, by: WorkerOrder) {
     if (1..offers.len()).contains(&count) {
         offers.select_nth_unstable_by(count - 1, |a, b| by.compare(a, b));
@@ -138,7 +138,7 @@ impl fmt::Display for WorkerOrder {
     }
 }
 
-/// Reads Spark's name in upper or lower case.
+/// Parses Spark's name, in upper or lower case.
 impl FromStr for WorkerOrder {
     type Err = UnknownWorkerOrder;
 

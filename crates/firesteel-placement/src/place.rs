@@ -1,4 +1,4 @@
-//! A placement: the offers on which executors fit, in order, with the cores that each gives.
+//! A placement over offers: the offers on which executors fit, in order, and the cores that each of them gives.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::{Cores, Demand, Offer, Strategy, WorkerOrder};
 
 /// The executors of one demand and their Workers.
 ///
-/// Has the offers that the placement can reach, in order. The last of them may give nothing.
+/// Contains the offers that the placement can use, in order. The last of these may give nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfferPlacement<'a> {
     offers: Vec<Offer<'a>>,
@@ -20,7 +20,7 @@ pub struct OfferPlacement<'a> {
 pub struct OfferExecutor<'a> {
     /// The id of the Worker.
     pub worker: &'a str,
-    /// The cores of the executor. Its memory and resources are those of the demand.
+    /// The cores of the executor. Its memory and resources are the demand's.
     pub cores: Cores,
 }
 
@@ -30,8 +30,8 @@ impl<'a> OfferPlacement<'a> {
         self.offers.is_empty()
     }
 
-    /// The executors in the order in which they are launched and numbered: all executors of a Worker before those of
-    /// the next one, Workers in the worker order.
+    /// The executors in the order in which they are launched and numbered: Workers in the worker order, and all
+    /// executors of a Worker before those of the next one.
     ///
     /// Source: Spark Master, 4.0.1.
     pub fn executors(&self) -> impl Iterator<Item = OfferExecutor<'a>> {
@@ -49,11 +49,11 @@ impl<'a> OfferPlacement<'a> {
     }
 }
 
-/// Places as many executors as the demand asks for and as fit on the offers.
+/// Places as many executors as the demand asks for, or as many as fit on the offers.
 ///
-/// `offers` has one offer per living Worker, in any order. The cost is least in the order of their ids, as from an
-/// ordered map. If the demand allows no executor, the offers are not read. If it allows few, only the few offers that
-/// can be reached are sorted.
+/// `offers` has one offer per living Worker, in any order. The order of ids costs the least. If the demand allows no
+/// executor, the offers are not read. If the demand allows few executors, only the few offers that can be used are
+/// sorted.
 ///
 /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
 pub fn place<'a>(
@@ -71,10 +71,10 @@ pub fn place<'a>(
     OfferPlacement { offers, assignment }
 }
 
-/// Places executors on offers of a lower rank first, and on those of one rank in the worker order.
+/// Places executors on offers of a lower rank first, and on offers of the same rank in the worker order.
 ///
-/// With equal ranks it decides what [`place`] decides. Spark's Master has no ranks, since it does not know preferred
-/// hosts.
+/// With equal ranks, the result is the same as with [`place`]. Spark's Master has no ranks, because it does not know
+/// preferred hosts.
 pub fn place_ranked<'a, R: Ord>(
     demand: &Demand,
     offers: impl IntoIterator<Item = Offer<'a>>,

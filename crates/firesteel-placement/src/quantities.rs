@@ -2,7 +2,7 @@
 //!
 //! Both are signed, because the free amount of a Worker can be negative: a Worker may register again with fewer cores
 //! than its executors hold. Both have 64 bits, so that no sum over a cluster wraps. Arithmetic saturates at the ends of
-//! the range: an absurd number from a peer stays absurd.
+//! the range, so that a huge number from a peer stays huge.
 
 use std::fmt;
 use std::iter::Sum;
@@ -24,8 +24,8 @@ impl Cores {
     /// No cores at all.
     pub const ZERO: Cores = Cores(0);
 
-    /// The maximum of an application for which none was set. It is a number because the cores left of the application
-    /// are counted down from it and shown.
+    /// The maximum of cores of an application for which none was set. It is a large number, because the application's
+    /// remaining cores are computed from it and shown.
     ///
     /// Source: Spark Master, 4.0.1 (`spark.deploy.defaultCores`).
     pub const UNLIMITED: Cores = Cores(i32::MAX as i64);

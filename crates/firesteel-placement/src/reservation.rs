@@ -1,8 +1,8 @@
-//! Reservations: capacity that is kept for several executors at once and is not free yet.
+//! Reservations: capacity that is kept for several executors at once, although it is not free yet.
 //!
-//! A gang is a number of executors that start together or not at all. A gang that does not fit reserves capacity on
-//! Workers that could run all of it if they were empty, chosen so that the least has to be freed. Later applications
-//! may use what these Workers have beyond the reservation.
+//! A gang is a number of executors that start together or not at all. If a gang does not fit, capacity is reserved for
+//! it on Workers that could run all of it if they were empty. They are chosen so that the least capacity must still
+//! become free. Later applications may use the capacity of these Workers beyond the reservation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,19 +18,20 @@ pub struct WorkerCapacity<'a> {
     pub total: Offer<'a>,
 }
 
-/// The amounts that have to be freed. Addresses are compared first, since they are scarce, then cores, then memory.
+/// The amounts that must still become free. Addresses are compared first, because they are scarce, then cores, then
+/// memory.
 type ToFree = (Quantity, Cores, MiB);
 
 /// Reserves capacity for `executors`. Returns the number of executors on each Worker, in the order of `workers`. `None`
 /// if they would not fit even on empty Workers.
 ///
-/// The choice requires the least to be freed: the fewest addresses of custom resources, then the fewest cores, then the
-/// least memory. Among equal Workers, the first ones are taken. Executors without a fixed size reserve one core each,
-/// on different Workers.
+/// The choice is the one for which the least must still become free: the fewest addresses of custom resources, then the
+/// fewest cores, then the least memory. Among equal Workers, the first ones are taken. Executors without a fixed size
+/// reserve one core each, on different Workers.
 ///
-/// Each further executor on a Worker frees at least as much as the one before it. So taking the cheapest next executor
-/// each time makes the cheapest choice. The cost is linear in the number of Workers, plus a heap operation per
-/// executor.
+/// A further executor on a Worker needs at least as much to be freed as the one before it. So the cheapest next
+/// executor, taken each time, leads to the cheapest choice. The run time is linear in the number of Workers, plus a
+/// heap operation per executor.
 #[must_use]
 pub fn reserve(demand: &Demand, executors: u64, workers: &[WorkerCapacity<'_>]) -> Option<Vec<u64>> {
     let limits: Vec<u64> = workers.iter().map(|worker| worker.total.executors_that_fit(demand)).collect();
@@ -51,20 +52,20 @@ pub fn reserve(demand: &Demand, executors: u64, workers: &[WorkerCapacity<'_>]) 
     Some(reserved)
 }
 
-/// What has to be freed for one more executor than the `reserved` ones.
+/// The amounts that must become free for one more executor than the `reserved` ones.
 fn cost_of_one_more(demand: &Demand, free: &Offer<'_>, reserved: u64) -> ToFree {
     let (more, fewer) = (to_free(demand, free, reserved + 1), to_free(demand, free, reserved));
     (more.0.less(fewer.0), more.1 - fewer.1, more.2 - fewer.2)
 }
 
-/// What has to be freed for this number of executors.
+/// The amounts that must become free for this number of executors.
 fn to_free(demand: &Demand, free: &Offer<'_>, executors: u64) -> ToFree {
     let times = i64::try_from(executors).unwrap_or(i64::MAX);
     let lacking = |each: i64, free: i64| each.saturating_mul(times).saturating_sub(free).max(0);
     let addresses = demand.resources.iter().map(|(name, each)| {
         let fitting = free.resources.fit(name, *each).unwrap_or(u64::MAX);
         let usable = match each {
-            // Free addresses count even if they are too few for an executor.
+            // Free addresses count even if they are too few for one executor.
             Amount::Whole(_) => free.resources.most(name, *each),
             Amount::Part(_) => each.quantity().times(fitting),
         };
@@ -102,9 +103,9 @@ mod tests {
     #[test]
     fn capacity_is_reserved_where_the_least_must_be_freed() {
         for (free, executors, reserved) in [
-            // All is free: the first Workers are taken.
+            // All amounts are free, so the first Workers are taken.
             (&[(8, 400), (8, 400)][..], 3, Some(&[3, 0][..])),
-            // Free Workers are taken first, then those that are partly free.
+            // Free Workers are taken first, then Workers that are partly free.
             (&[(0, 0), (3, 400), (2, 400)], 2, Some(&[0, 1, 1])),
             (&[(0, 0), (3, 400), (2, 400)], 3, Some(&[0, 2, 1])),
             // Free cores count more than free memory.

@@ -68,7 +68,7 @@ pub fn list(parts: &[String]) -> String {
     }
 }
 
-/// `a`, `a or b`, `a, b or c`; nothing of nothing.
+/// `a`, `a or b`, `a, b or c`. Empty for no parts.
 #[must_use]
 pub fn choice(parts: &[&str]) -> String {
     match parts {

@@ -70,8 +70,8 @@ impl FromStr for Address {
 
 const SCHEME: &str = "spark://";
 
-/// Parses a list of Masters, `spark://host:port[,host:port...]`: at least one, in the order given. The scheme
-/// stands once. A trailing slash, as copied URLs have it, is ignored. (Spark refuses it.)
+/// Parses a list of Masters, `spark://host:port[,host:port...]`: at least one, in the order given. Only the first
+/// Master has the scheme. A trailing slash, as copied URLs have it, is ignored. (Spark refuses it.)
 ///
 /// # Errors
 /// The first thing that is wrong with the list.
@@ -80,7 +80,8 @@ pub fn parse_masters(url: &str) -> Result<Vec<Address>, AddressError> {
     list.strip_suffix('/').unwrap_or(list).split(',').map(str::parse).collect()
 }
 
-/// The hosts in a list with commas, in their plain form: `a, [::1]` is `a` and `::1`. Empty entries are left out.
+/// Parses a list of hosts, separated by commas, into plain hosts: `a, [::1]` becomes `a` and `::1`. Empty entries are
+/// left out.
 #[must_use]
 pub fn hosts(list: &str) -> Vec<String> {
     list.split(',').map(str::trim).filter(|host| !host.is_empty()).map(host::plain_or_as_given).collect()

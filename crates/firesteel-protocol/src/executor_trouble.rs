@@ -1,6 +1,6 @@
-//! Why one of Firesteel's own executors ended before it served its driver. The executor tells the reason by its exit
-//! code. Other programs may use the same exit codes, so only a Master that knows the executor's command can interpret
-//! it.
+//! Why one of Firesteel's own executors ended before its driver accepted it. The executor's exit code tells the Master
+//! the reason. Other programs may use the same exit codes. So the Master reads the exit code as a reason only if the
+//! executor's command is Firesteel's own.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub const SUBCOMMAND: &str = "executor";
 /// The flag with the address of an executor's driver.
 pub const DRIVER_FLAG: &str = "--driver-url";
 
-/// Advice if a Worker's machine cannot use the driver's address.
+/// The advice for the case that the Worker's machine cannot reach the driver under this address.
 pub const SET_DRIVER_HOST: &str = "set spark.driver.host to a name or an address of the driver's machine that Workers can reach, \
      and spark.driver.port to a port that is open there";
 
@@ -20,9 +20,9 @@ pub const SET_DRIVER_HOST: &str = "set spark.driver.host to a name or an address
 #[derive(Clone, Copy, Debug, PartialEq, Eq, crate::Kind)]
 #[kind("executor trouble")]
 pub enum ExecutorTrouble {
-    /// It does not know a word of its command line.
+    /// The executor's command line has a word that the executor does not know.
     UnknownOptions,
-    /// The operating system does not let it start.
+    /// The operating system does not let the executor start.
     SetUp,
     /// The driver's host has no address on the executor's machine.
     UnknownHost,
@@ -35,7 +35,7 @@ pub enum ExecutorTrouble {
     Mute,
     /// The program at the driver's address is not a driver, or it is a driver of another version.
     NoDriver,
-    /// The driver that listens there is another application's.
+    /// A driver listens at the address, but it belongs to another application.
     AnotherDriver,
     Rejected,
     /// The driver closed the connection before it accepted the executor.
@@ -58,11 +58,12 @@ impl ExecutorTrouble {
         Self::DriverGone,
     ];
 
-    /// The exit code of an executor that ends for this reason. No code is one of Spark's executors' (50 to 58).
+    /// The exit code of an executor that ends for this reason. Spark's executors use the codes 50 to 58, and none of
+    /// these is used here.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
-            // The code of every command for wrong usage.
+            // Every command exits with this code if its usage is wrong.
             Self::UnknownOptions => 2,
             Self::SetUp => 81,
             Self::UnknownHost => 82,

@@ -7,41 +7,42 @@ use slab::Slab;
 
 use crate::ids::PeerId;
 
-/// The capacity, in events, that an empty queue keeps.
+/// An empty queue keeps memory for at most this number of events.
 const KEPT: usize = 1024;
 
 /// The waiting events of all peers.
 ///
 /// - The events of one peer leave in the order in which they came.
-/// - Peers take turns: each gives up to [`IN_A_TURN`](Self::IN_A_TURN) events per round, so that the answers to it
-///   leave together. A peer that had nothing waiting joins at the end of the round, so the first events of new peers
-///   leave in the order in which they came.
-/// - Peers with an urgent next event take part in a separate round, with one event per turn. That round goes first, but
-///   after [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events one ordinary event leaves if one waits. So the next
-///   event of a peer waits for at most `IN_A_TURN * (URGENT_IN_A_ROW + 1)` events for each peer before it.
-/// - The waiting events are limited, for each peer and in total.
+/// - Peers take turns: up to [`IN_A_TURN`](Self::IN_A_TURN) events of one peer leave per round, so that the answers to
+///   this peer are sent together. A peer without waiting events joins at the end of the round. So the first events of
+///   new peers leave in the order in which they came.
+/// - Peers whose next event is urgent take part in a separate round, with one event per turn. The urgent round goes
+///   first. But after [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events, one waiting ordinary event leaves. So a
+///   peer's next event waits for at most `IN_A_TURN * (URGENT_IN_A_ROW + 1)` events of each other peer that is served
+///   before.
+/// - The number and size of waiting events are limited, per peer and in total.
 #[derive(Clone, Debug)]
 pub struct FairQueue<T> {
     limits: Limits,
     /// The events of all peers, so that a peer's own queue takes no memory of its own.
     events: Slab<Waiting<T>>,
-    /// The peers that have something waiting.
+    /// The peers that have waiting events.
     peers: BTreeMap<PeerId, Lane>,
     urgent: VecDeque<PeerId>,
     ordinary: VecDeque<PeerId>,
-    /// Urgent events that left in a row while an ordinary one waited.
+    /// How many urgent events have left in a row while an ordinary event waited.
     in_a_row: usize,
-    /// Ordinary events that the first peer of the round has given in its turn.
+    /// How many ordinary events of the first peer in the round have left in the peer's present turn.
     in_turn: usize,
     bytes: usize,
 }
 
-/// The waiting events of one peer. It is never empty.
+/// The waiting events of one peer: at least one.
 #[derive(Clone, Debug)]
 struct Lane {
-    /// Where its oldest event is.
+    /// The slab index of the peer's oldest event.
     first: usize,
-    /// Where its newest event is.
+    /// The slab index of the peer's newest event.
     last: usize,
     count: usize,
     bytes: usize,
@@ -52,41 +53,41 @@ struct Waiting<T> {
     urgency: Urgency,
     bytes: usize,
     event: T,
-    /// Where the peer's next event is.
+    /// The slab index of the same peer's next event.
     next: Option<usize>,
 }
 
-/// Whether an event overtakes the events of other peers.
+/// Whether an event is handled before the events of other peers that came earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// It waits for its peer's turn.
+    /// The event waits for its peer's turn.
     Ordinary,
-    /// It is small, and somebody waits for it, such as a question or an order to kill.
+    /// The event is small, and somebody waits for the result: for example a question, or an order to kill.
     Urgent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub events_of_peer: usize,
-    /// Each peer may have this many bytes waiting. One event fits in any case.
+    /// The maximum size of one peer's waiting events, in bytes. A single event fits in any case.
     pub bytes_of_peer: usize,
-    /// All peers together may have this many bytes waiting. An urgent event of a peer without waiting events fits in
-    /// any case.
+    /// The maximum size of all waiting events, in bytes. An urgent event fits in any case if its peer has no waiting
+    /// events.
     pub bytes: usize,
 }
 
 impl Default for Limits {
-    /// 256 events and 1 MiB of each peer, and 64 MiB in all.
+    /// 256 events and 1 MiB for each peer, and 64 MiB for all peers together.
     fn default() -> Self {
         Self { events_of_peer: 256, bytes_of_peer: 1 << 20, bytes: 64 << 20 }
     }
 }
 
 impl<T> FairQueue<T> {
-    /// The most urgent events that leave in a row while an ordinary one waits.
+    /// The maximum number of urgent events that leave in a row while an ordinary event waits.
     pub const URGENT_IN_A_ROW: usize = 8;
 
-    /// The most ordinary events of one peer that leave in its turn.
+    /// The maximum number of ordinary events of one peer that leave in one turn.
     pub const IN_A_TURN: usize = 8;
 
     #[must_use]
@@ -113,13 +114,13 @@ impl<T> FairQueue<T> {
         self.events.len()
     }
 
-    /// The sum of the sizes that were given to [`push`](Self::push) with the waiting events.
+    /// The total size of the waiting events, as their callers gave it to [`push`](Self::push).
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether an event of this number of bytes fits.
+    /// Whether an event of this number of bytes can be added.
     #[must_use]
     pub fn has_room(&self, peer: PeerId, urgency: Urgency, bytes: usize) -> bool {
         let lane = self.peers.get(&peer);
@@ -237,7 +238,7 @@ mod tests {
         let mut left = 10 * KEPT;
         while let Some((_, round)) = queue.pop() {
             left -= 1;
-            // Each gives its first eight in its first turn.
+            // Each peer's first eight events leave in its first turn.
             assert_eq!(round >= 8, left < 2 * KEPT);
         }
         assert_eq!((left, queue.events.capacity()), (0, 0));

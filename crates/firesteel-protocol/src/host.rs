@@ -5,8 +5,8 @@
 //! | fields of messages, comparisons, sockets | [`plain`]: no brackets, an IPv6 address in its shortest form | `fd00::2` |
 //! | URLs, and whatever Spark is told | [`in_url`]: an IPv6 address in brackets | `[fd00::2]` |
 //!
-//! A host takes its plain form where it enters: from flags, settings, URLs, files, and registrations of Spark's
-//! Workers. The case of names is kept, because Spark and HDFS compare them letter by letter.
+//! Firesteel converts a host to the plain form where it reads one: in flags, settings, URLs, files, and registrations
+//! of Spark's Workers. Upper and lower case are kept, because Spark and HDFS distinguish them.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -31,7 +31,7 @@ pub fn plain(text: &str) -> Option<String> {
     }
 }
 
-/// The plain form of a host, or the text itself if it is none.
+/// The plain form of a host. A text that is not a host is returned as it is.
 #[must_use]
 pub fn plain_or_as_given(text: &str) -> String {
     plain(text).unwrap_or_else(|| text.to_owned())
@@ -49,8 +49,8 @@ pub fn in_url(host: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether Java accepts this plain host in a URL. If not, Spark's executors and drivers cannot name it. The usual case
-/// is a name with `_`.
+/// Whether Java accepts this plain host in a URL. If not, Spark's executors and drivers cannot connect to the host. The
+/// usual reason is a `_` in the name.
 ///
 /// Source: `java.net.URI` of Java 17, by RFC 2396.
 #[must_use]
@@ -62,7 +62,7 @@ pub fn is_known_to_java(host: &str) -> bool {
     let is_address = host.contains(':') || host.parse::<Ipv4Addr>().is_ok();
     let name = host.strip_suffix('.').unwrap_or(host);
     let mut labels = name.split('.');
-    // The last of several labels begins with a letter.
+    // If there are several labels, the last one begins with a letter.
     let is_last_sound =
         name.rsplit_once('.').is_none_or(|(_, last)| last.starts_with(|c: char| c.is_ascii_alphabetic()));
     is_address || (labels.all(is_label) && is_last_sound)
@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn each_host_has_one_form_for_each_use() {
-        // The given text; its plain form; its form in URLs and for Spark; whether Java finds it in a URL.
+        // In each row: the given text, the plain form, the form in URLs and for Spark, and whether Java accepts the
+        // host in a URL.
         for (given, plain_form, url, java) in [
             ("node-7", "node-7", "node-7", true),
             ("Node-7.Example.ORG", "Node-7.Example.ORG", "Node-7.Example.ORG", true),

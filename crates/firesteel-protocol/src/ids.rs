@@ -54,19 +54,19 @@ macro_rules! number_id {
 }
 
 text_id! {
-    /// An application: `app-yyyyMMddHHmmss-0000`, made by the Master.
+    /// An application: `app-yyyyMMddHHmmss-0000`. The Master makes the id.
     AppId
 }
 text_id! {
-    /// A Worker: `worker-yyyyMMddHHmmss-host-port`, made by the Worker at its start and kept for its life.
+    /// A Worker: `worker-yyyyMMddHHmmss-host-port`. The Worker makes the id at its start and keeps it until it ends.
     WorkerId
 }
 text_id! {
-    /// A cluster driver: `driver-yyyyMMddHHmmss-0000`, made by the Master.
+    /// A cluster driver: `driver-yyyyMMddHHmmss-0000`. The Master makes the id.
     DriverId
 }
 text_id! {
-    /// A container, as the cluster manager names it: `container_1795209755042_0001_01_000002`.
+    /// A container, in the cluster manager's notation: `container_1795209755042_0001_01_000002`.
     ContainerId
 }
 number_id! {
@@ -78,17 +78,17 @@ number_id! {
     ProfileId(u32)
 }
 number_id! {
-    /// A task's number within its application, higher than the numbers of all tasks submitted before. Firesteel's own
-    /// commands start at 1, so that numbers match those of lines and items.
+    /// A task's number within its application. Later tasks have higher numbers. Firesteel's own commands start at 1, so
+    /// that the numbers equal those of input lines and items.
     TaskId(u64)
 }
 number_id! {
-    /// The number of one fetch of an application's files, given by the Worker.
+    /// The number of one fetch of an application's files. The Worker assigns it.
     FetchId(u64)
 }
 number_id! {
-    /// The number of a connection, given by the shell that owns it. A machine knows nothing else of a
-    /// connection. A peer that reconnects has another number.
+    /// The number of a connection. The daemon that owns the connection assigns the number, and the state machine sees
+    /// only this number. A peer that reconnects gets another number.
     PeerId(u64)
 }
 
@@ -107,7 +107,7 @@ pub struct ExecutorKey {
     pub executor: ExecutorId,
 }
 
-/// Written as `app-20261120212235-0000/3`.
+/// Formats the key as `app-20261120212235-0000/3`.
 impl fmt::Display for ExecutorKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.app, self.executor)
@@ -127,7 +127,7 @@ pub struct AttemptId {
     pub attempt: u32,
 }
 
-/// Written as `17.0` for the first attempt at task 17.
+/// Formats the first attempt at task 17 as `17.0`.
 impl fmt::Display for AttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.task, self.attempt)
@@ -135,7 +135,7 @@ impl fmt::Display for AttemptId {
 }
 
 /// Whether a text can be an id: 1 to 200 ASCII letters, digits, `-`, `_` or `.`, but no `.` at the beginning. Ids
-/// become names of directories, so every other id from a peer is refused.
+/// become names of directories, so any other id from a peer is refused.
 #[must_use]
 pub fn is_sound(text: &str) -> bool {
     (1..=200).contains(&text.len())

@@ -1,14 +1,15 @@
-//! When a peer was last heard, and when its silence is excused.
+//! When a peer last sent something, and when its silence is excused.
 
 use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// A deadline that is handled later than this shows that the machine stood still or is overloaded.
+/// If a deadline is handled later than this, the own machine was suspended or is overloaded.
 pub const LATE: Duration = Duration::from_millis(100);
 
-/// When a peer was last heard. The peer counts as silent once a timeout has passed since then. A machine that was late
-/// itself may not have read the peer's messages yet. So it excuses one silence: the timeout starts again, once.
+/// When a peer last sent a message. The peer counts as silent once a timeout has passed since then. If the receiving
+/// machine was late itself, the peer's messages may still be unread. Then the silence is excused once: the timeout
+/// starts again.
 #[derive(Clone, Copy, Debug)]
 pub struct LastSeen {
     heard: Timestamp,
@@ -24,12 +25,12 @@ impl LastSeen {
         self.heard
     }
 
-    /// When the peer counts as silent, unless it is heard before.
+    /// When the peer counts as silent, unless a message comes before.
     pub fn silent_at(self, timeout: Duration) -> Timestamp {
         self.excused.unwrap_or(self.heard) + timeout
     }
 
-    /// Starts the timeout again. Returns `false` if that was done already since the peer was last heard.
+    /// Starts the timeout again. Returns `false` if it was already started again since the peer's last message.
     pub fn excuse(&mut self, now: Timestamp) -> bool {
         let is_first = self.excused.is_none();
         if is_first {

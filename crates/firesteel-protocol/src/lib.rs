@@ -6,13 +6,13 @@
 //! of Spark's peers at a Master, `firesteel-spark`. Machines that talk over connections share only the [`messages`],
 //! and [`wire`] turns messages into bytes and back.
 //!
-//! At the bottom are ids, addresses and other values, then the contract of a [`machine`]. The messages are made of
-//! these. Two modules stand above the messages: [`executor_trouble`] and [`state_reader`].
+//! The modules build on each other: first ids, addresses and other values and the contract of a [`machine`], then the
+//! messages, and last [`executor_trouble`] and [`state_reader`], which use the messages.
 //!
-//! There is no clock, randomness, file, socket, thread or lock here or in those crates. The shells and the simulator
-//! own those. They pass events in and perform the effects.
+//! Neither this crate nor the crates of the machines use a clock, randomness, files, sockets, threads or locks. The
+//! daemons and the simulator use them. They pass events to a machine and perform its effects.
 
-// What the derives write names this crate.
+// The code that the derives generate refers to this crate by its name.
 extern crate self as firesteel_protocol;
 
 pub mod address;

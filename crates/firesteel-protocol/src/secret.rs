@@ -4,17 +4,17 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A secret word. The owner of an application draws one for its executors, and a Worker draws one for itself. Both do
-/// so at their start, from the operating system's random source. `Debug` does not show it.
+/// A secret word. The owner of an application draws a secret for its executors, and a Worker draws one for itself. Both
+/// draw it at their start from the operating system's random source. `Debug` output does not show it.
 ///
-/// Comparing two secrets takes a time that depends only on their lengths, so nobody can find a secret byte by byte.
-/// This takes a few lines, so no crate is needed for it.
+/// The time to compare two secrets depends only on their lengths, so nobody can find out a secret byte by byte. The
+/// comparison takes a few lines of code, so no other crate is needed.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
-/// The environment variable in which an executor finds its application's secret. The name tells readers of an
-/// environment not to show the value.
+/// The environment variable that contains the application's secret for an executor. The name shows that the value must
+/// not be printed.
 pub const EXECUTOR_SECRET: &str = "FIRESTEEL_EXECUTOR_SECRET";
 
 impl Secret {
@@ -29,7 +29,7 @@ impl Secret {
         Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The word itself, to send it to the other side.
+    /// The word itself, to send it to a peer.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

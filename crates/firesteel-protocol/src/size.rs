@@ -2,7 +2,7 @@
 
 use firesteel_placement::MiB;
 
-/// The unit of a number without a unit.
+/// The unit of a number that is written without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Bytes,
@@ -10,7 +10,7 @@ pub enum Unit {
     MiB,
 }
 
-/// The form of a size, for error messages.
+/// The syntax of a size, for error messages.
 pub const EXPECTED: &str =
     "a whole number with a unit (b, k, m, g, t or p, also as kb or kib; powers of 1024), such as 512m or 2g";
 
@@ -33,7 +33,7 @@ pub enum SizeError {
 /// Source: Spark 4.0.1. The units KiB to PiB are from later versions.
 ///
 /// # Errors
-/// The text does not have this form, or the size does not fit into 64 bits.
+/// The text is not a size, or the size does not fit into 64 bits.
 pub fn bytes(text: &str, plain: Unit) -> Result<u64, SizeError> {
     let given = || text.to_owned();
     let trimmed = text.trim();

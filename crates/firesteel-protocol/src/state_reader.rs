@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 use crate::messages::{ClientToMaster, MasterView, StateCursor, StateHead, StatePage, StateRow, StateTotals};
 use crate::time::Timestamp;
 
-/// How much of a Master's state is read.
+/// Which part of a Master's state a client reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Whole,
-    /// The Workers, and perhaps more.
+    /// At least the Workers.
     Workers,
-    /// The Workers and the applications, and at least this number of executors if there are that many.
+    /// The Workers, the applications, and at least this number of executors, if there are as many.
     Executors(u64),
 }
 
-/// Asks for pages, and puts them together.
+/// Asks for the pages of a state, and puts them together.
 ///
-/// Each row that is there from the first page to the last is in the result exactly once. A row that appears or
-/// disappears meanwhile may be missing.
+/// A row that exists from the first page to the last is in the result exactly once. A row that appears or disappears
+/// meanwhile may be missing.
 #[derive(Clone, Debug)]
 pub struct StateReader {
     extent: Extent,
-    /// The place to ask from. `None`: everything wanted has been read.
+    /// The place from which to ask next. `None`: everything wanted has been read.
     from: Option<StateCursor>,
     state: Option<MasterView>,
     totals: StateTotals,
@@ -30,11 +30,11 @@ pub struct StateReader {
     cursors: BTreeMap<u64, usize>,
     rows: u64,
     executors: u64,
-    /// Whether there are rows that the reader does not want.
+    /// Whether there are rows that the client does not want.
     is_cut: bool,
 }
 
-/// A page that does not continue the pages before.
+/// The error for a page that does not continue the pages before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the page does not continue those before")]
 pub struct UnexpectedPage;
@@ -54,7 +54,7 @@ impl StateReader {
         }
     }
 
-    /// The next question. `None`: the reader has what it wants.
+    /// The next question to send to the Master. `None`: everything wanted has been read.
     #[must_use]
     pub fn question(&self) -> Option<ClientToMaster> {
         self.from.clone().map(|from| ClientToMaster::RequestMasterState { from })
@@ -115,7 +115,7 @@ impl StateReader {
             StateRow::Driver { view, .. } => state.drivers.push(*view),
             StateRow::Executor { application, view } => {
                 self.executors += 1;
-                // An application that was registered after the reader passed its place is not shown.
+                // If an application registered after the reader had passed its place, its executors are not shown.
                 if let Some(cursor) = self.cursors.get(&application) {
                     state.applications[*cursor].executors.push(view);
                 }
@@ -136,7 +136,7 @@ impl StateReader {
         }
     }
 
-    /// The state, once there is no further question. `None` before.
+    /// The state, once there is no further question. `None` before that.
     #[must_use]
     pub fn finish(self) -> Option<MasterView> {
         let mut state = self.state.filter(|_| self.from.is_none())?;

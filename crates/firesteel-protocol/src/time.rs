@@ -1,4 +1,4 @@
-//! Points in time, and the form of a date that ids contain.
+//! Points in time, and the format of the date in ids.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A point in time, in milliseconds since 1970-01-01 00:00 UTC. The shell adds a monotonic clock to the wall
-/// clock that it read at its start, so time never goes back. The simulator counts its own time.
+/// A point in time, in milliseconds since 1970-01-01 00:00 UTC. A daemon reads the wall clock once at its start and
+/// then adds a monotonic clock, so time never goes back. The simulator has its own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
@@ -31,14 +31,14 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// The time in UTC as `yyyyMMddHHmmss`, the form used in the ids of applications and Workers. Spark
-    /// writes local time; UTC is the same on every machine.
+    /// Formats the time in UTC as `yyyyMMddHHmmss`, for the ids of applications and Workers. Spark writes local time,
+    /// but UTC is the same on every machine.
     #[must_use]
     pub fn compact(self) -> String {
         self.instant().strftime("%Y%m%d%H%M%S").to_string()
     }
 
-    /// The time in UTC as Java writes a date: `Fri Nov 20 21:22:35 UTC 2026`.
+    /// Formats the time in UTC as Java writes a date: `Fri Nov 20 21:22:35 UTC 2026`.
     #[must_use]
     pub fn java_date(self) -> String {
         self.instant().strftime("%a %b %d %H:%M:%S UTC %Y").to_string()
@@ -50,7 +50,7 @@ impl Timestamp {
     }
 }
 
-/// Written as RFC 3339 in UTC, to the millisecond.
+/// Formats the time as RFC 3339 in UTC, to the millisecond.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{:.3}", self.instant()))
@@ -79,12 +79,12 @@ pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The first delay, doubled this many times, but at most `longest`.
+/// Doubles the first delay this number of times. The result is at most `longest`.
 pub fn doubled(first: Duration, doublings: u32, longest: Duration) -> Duration {
     first.saturating_mul(2_u32.saturating_pow(doublings)).min(longest)
 }
 
-/// The first entry of a table ordered by time, if its time has come.
+/// The first entry of a table that is ordered by time, if its time has come.
 pub fn first_due<T: Clone + Ord>(table: &BTreeSet<(Timestamp, T)>, now: Timestamp) -> Option<T> {
     table.first().filter(|(time, _)| *time <= now).map(|(_, entry)| entry.clone())
 }

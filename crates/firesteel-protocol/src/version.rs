@@ -1,7 +1,8 @@
-//! Versions of the protocol, and which one the two sides of a connection speak.
+//! Versions of the protocol, and which one both sides of a connection use.
 //!
 //! Fields can be added and removed without a new version: see [`wire`](crate::wire). A later version only adds
-//! messages. The side that dials offers its version, and the side that listens answers with the lower one of the two.
+//! messages. The side that opens the connection offers its version. The side that listens answers with the lower one of
+//! the two versions.
 
 use std::fmt;
 
@@ -9,13 +10,13 @@ use std::fmt;
 pub struct Version(pub u8);
 
 impl Version {
-    /// The oldest version that this build speaks. Builds before 0.1.0 promised no compatibility; 0.1.0 promises it from
-    /// its version on.
+    /// The oldest version that this build supports. Builds before 0.1.0 promised no compatibility. Release 0.1.0
+    /// promises it, beginning with its own version.
     pub const OLDEST: Self = Self(8);
-    /// The version of this build. It is incremented by the first message that a release adds.
+    /// The version of this build. A release increments it once if it adds messages.
     pub const CURRENT: Self = Self(8);
 
-    /// The versions of this build, in words: `version 8`, `versions 8 to 9`.
+    /// The versions that this build supports, in words: `version 8`, `versions 8 to 9`.
     #[must_use]
     pub fn spoken() -> String {
         match (Self::OLDEST, Self::CURRENT) {
@@ -24,13 +25,13 @@ impl Version {
         }
     }
 
-    /// The answer of the listening side to this offer. `None`: the two sides have no version in common.
+    /// The listening side's answer to this offer. `None`: the two sides have no version in common.
     #[must_use]
     pub fn answer(offered: Self) -> Option<Self> {
         (offered >= Self::OLDEST).then_some(offered.min(Self::CURRENT))
     }
 
-    /// The version that both sides speak, after this side offered its own and the other side answered. `None`: the two
+    /// The version that both sides use, after this side offered its own and the other side answered. `None`: the two
     /// sides have no version in common.
     #[must_use]
     pub fn agreed(answered: Self) -> Option<Self> {
@@ -61,7 +62,7 @@ mod tests {
             (255, Some(current)),
         ] {
             assert_eq!(Version::answer(Version(theirs)), spoken.map(Version), "{theirs} is offered");
-            // A peer that is newer answers with this side's own version.
+            // A newer peer answers with this side's own version.
             let answered = theirs.min(current);
             assert_eq!(Version::agreed(Version(answered)), spoken.map(Version), "{theirs} answers");
         }

@@ -1,8 +1,8 @@
 //! Removes directories of ended applications in which nothing was written for a while.
 //!
-//! The shell looks for such directories, which takes time. Then the Worker decides, since an executor may have been
-//! launched meanwhile. Source: Spark Worker, 4.0.1, which removes every old directory in its work directory, whatever
-//! program made it.
+//! The daemon searches for these directories, which takes time. Then the Worker decides which to remove, because an
+//! executor may have been launched meanwhile. Source: Spark Worker, 4.0.1, which removes every old directory in its
+//! work directory, whatever program made it.
 
 use std::collections::BTreeSet;
 
@@ -34,15 +34,15 @@ impl Worker {
         }
     }
 
-    /// The applications with a live executor here, or with files for the next one. Includes the live cluster drivers,
-    /// since their directories are beside those of applications.
+    /// The applications with a live executor on this Worker, or with files for the next one. Includes the live cluster
+    /// drivers, because their directories are beside those of applications.
     fn living_apps(&self) -> BTreeSet<AppId> {
         let drivers = self.drivers.ids().map(|driver| AppId::new(driver.as_str()));
         self.executors.apps().chain(self.files.apps()).cloned().chain(drivers).collect()
     }
 
     pub(super) fn on_stale_found(&mut self, now: Timestamp, apps: Vec<AppId>) {
-        // The shell was not asked, or the daemon is ending.
+        // The Worker did not ask for a search, or the daemon is ending.
         let (DirectorySearch::Looking, Some(cleanup)) = (&self.directory_search, self.config.cleanup) else {
             return;
         };

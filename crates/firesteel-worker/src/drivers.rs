@@ -12,7 +12,8 @@ use super::tables::{DriverExited, DriverSignalled, Process, Restarts, ShutdownPh
 use super::{Effect, Note, Worker};
 
 impl Worker {
-    /// Starts a cluster driver for the Master. A repeated order for a known cluster driver is only answered again.
+    /// Starts a cluster driver for the Master. If the order is repeated for a known cluster driver, the Worker only
+    /// repeats its answer.
     pub(super) fn on_launch_driver(&mut self, launch: DriverLaunch) {
         let DriverLaunch { driver, description, resources } = launch;
         if let Some(report) = self.drivers.report(&driver) {
@@ -69,7 +70,7 @@ impl Worker {
     }
 
     /// Reports the final failure to start a cluster driver's process. If this Worker can start nothing, the Master
-    /// gives the cluster driver to another Worker. Source: Spark Worker, 4.0.1, which never tries again.
+    /// gives the cluster driver to another Worker. Source: Spark Worker, 4.0.1. In Spark, the start is not tried again.
     pub(super) fn on_driver_start_failed(&mut self, driver: DriverId, failure: StartFailure, is_ours: bool) {
         let state = if self.drivers.remove_unstarted(&driver) {
             DriverState::Killed(None)
@@ -81,7 +82,7 @@ impl Worker {
         self.report_driver_end(driver, state);
     }
 
-    /// Handles the end of a cluster driver's process. Exit code 0 is success, even if it was asked to end.
+    /// Handles the end of a cluster driver's process. Exit code 0 is success, even if the driver was asked to end.
     pub(super) fn on_driver_exited(&mut self, now: Timestamp, driver: DriverId, status: ExitStatus) {
         match self.drivers.exited(now, &driver, status, self.shutdown) {
             None => self.effects.note(Note::UnknownDriverRunner { driver }),
@@ -93,7 +94,8 @@ impl Worker {
         }
     }
 
-    /// Starts supervised cluster drivers again after their pauses, and kills cluster drivers after their grace period.
+    /// Starts supervised cluster drivers again whose pause is over, and kills cluster drivers whose grace period is
+    /// over.
     pub(super) fn attend_drivers(&mut self, now: Timestamp) {
         for driver in self.drivers.due(now) {
             if self.drivers.end_pause(&driver) {
@@ -105,7 +107,7 @@ impl Worker {
         }
     }
 
-    /// Ends all live cluster drivers. A cluster driver that is being started ends after its start.
+    /// Ends all live cluster drivers. A cluster driver that is being started ends right after its start.
     pub(super) fn signal_all_drivers(&mut self, now: Timestamp, signal: Signal) {
         let all: Vec<DriverId> = self.drivers.ids().cloned().collect();
         for driver in &all {
@@ -113,14 +115,15 @@ impl Worker {
         }
     }
 
-    /// Gives up supervised cluster drivers that pause, because the Worker leaves. They are started elsewhere.
+    /// Gives up supervised cluster drivers that pause, because the Worker leaves. The Master has them started
+    /// elsewhere.
     pub(super) fn give_up_pauses(&mut self) {
         for (driver, last) in self.drivers.take_pausing() {
             self.report_driver_end(driver, DriverState::Killed(Some(last)));
         }
     }
 
-    /// Moves a cluster driver towards its end. A signal no stronger than an earlier one has no effect.
+    /// Moves a cluster driver towards its end. A signal has no effect if an earlier one was at least as strong.
     fn signal_driver(&mut self, now: Timestamp, driver: &DriverId, signal: Signal) {
         match self.drivers.signal(driver, signal, now + self.config.driver_kill_grace) {
             DriverSignalled::Process => {
@@ -133,7 +136,7 @@ impl Worker {
         }
     }
 
-    /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.
+    /// Logs an end and reports it to the Master. Keeps the end until a Master confirms it.
     fn report_driver_end(&mut self, driver: DriverId, state: DriverState) {
         self.effects.note(Note::DriverEnded { driver: driver.clone(), state: state.clone() });
         let used = self.usage.take_used_by_driver(&driver);
@@ -141,7 +144,7 @@ impl Worker {
         self.drivers.keep_end(driver, state, used);
     }
 
-    /// Tells the Master how often each cluster driver was started again.
+    /// Reports to the Master how often each cluster driver was started again.
     pub(super) fn tell_of_all_restarts(&mut self, now: Timestamp) {
         let drivers: Vec<DriverId> = self.drivers.ids().cloned().collect();
         drivers.iter().for_each(|driver| self.tell_of_restarts(now, driver));

@@ -1,4 +1,4 @@
-//! The effects of a Worker, which its shell performs.
+//! The effects of a Worker, which its daemon performs.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,8 @@ pub enum Effect {
     Close {
         peer: PeerId,
     },
-    /// Fetch an application's files. Leads to `FilesFetched`, or to `FilesFailed`, after which no files are left here.
+    /// Fetch an application's files. Leads to `FilesFetched` or `FilesFailed`. After `FilesFailed`, no files are left
+    /// on this machine.
     FetchFiles {
         fetch: FetchId,
         app: AppId,
@@ -43,7 +44,7 @@ pub enum Effect {
     },
     /// Start an executor. Leads to `RunnerStarted` or `RunnerFailed`, and at its end to `RunnerExited`.
     StartExecutor(ExecutorPlan),
-    /// Signal an executor's process group. Does nothing if it has ended.
+    /// Signal an executor's process group. Does nothing if the executor has ended.
     SignalExecutor {
         executor: ExecutorKey,
         signal: Signal,
@@ -54,14 +55,14 @@ pub enum Effect {
         driver: DriverId,
         signal: Signal,
     },
-    /// An application has ended, and none of its executors is left here. The directories stay so that people can read
-    /// them: see [`Effect::RemoveDirectory`].
+    /// An application has ended, and none of its executors is left on this Worker. The directories stay so that people
+    /// can read them: see [`Effect::RemoveDirectory`].
     CleanApplication {
         app: AppId,
     },
-    /// Try to write in the work directory, and make it again if it is gone. Leads to `StartTried`.
+    /// Try to write in the work directory, and make the directory again if it is missing. Leads to `StartTried`.
     TryToStart {
-        /// Whether to start a process as well, which ends at once.
+        /// Whether to also try to start a process, which ends at once.
         process: bool,
     },
     /// Measure the usage of the machine and of these processes with their descendants. Leads to `Measured`.
@@ -72,17 +73,17 @@ pub enum Effect {
     },
     /// Find directories of applications and cluster drivers that are no longer written to. Leads to `StaleFound`.
     FindStale {
-        /// The live applications here, which are skipped.
+        /// The live applications on this Worker, whose directories are skipped.
         keep: BTreeSet<AppId>,
         /// A directory is stale if nothing in it was written since this time.
         unwritten_since: Timestamp,
     },
-    /// Remove an application's directory with all its contents. An executor that is started later gets a new one.
+    /// Remove an application's directory with all its contents. An executor that is started later gets a new directory.
     RemoveDirectory {
         app: AppId,
     },
-    /// Remove the directories of ended executors with all their contents. Then remove their applications' directories
-    /// that are empty.
+    /// Remove the directories of ended executors with all their contents. Then remove the directories of their
+    /// applications that have become empty.
     RemoveExecutorDirectories {
         /// The executors, at least one.
         executors: Vec<ExecutorKey>,
@@ -90,7 +91,7 @@ pub enum Effect {
     /// Read a piece of a log. Leads to `LogRead`.
     ReadLog {
         peer: PeerId,
-        /// The piece that the client asks for. The id of its author is valid as the name of a directory.
+        /// The piece that the client asks for. Its author's id is valid as the name of a directory.
         range: LogRange,
     },
     /// End the daemon, for this reason.
@@ -111,21 +112,21 @@ pub enum Outbound {
     Client(WorkerToClient),
 }
 
-/// An executor's process to start. It gets the directory `<work directory>/<application>/<executor>` and
+/// An executor's process to start. The executor gets the directory `<work directory>/<application>/<executor>`, and
 /// leads its own process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorPlan {
     pub executor: ExecutorKey,
     pub profile: ProfileId,
     pub app_name: String,
-    /// The command to run. In a program, all placeholders are filled in except the Worker's own binary, which only the
-    /// shell knows. The shell also decides how to start a Java class.
+    /// The command to run. In a program, all placeholders are filled in, except the path of the Worker's own binary,
+    /// which only the daemon knows. The daemon also decides how to start a Java class.
     pub command: ExecutorCommand,
     /// The directory in which the executor starts.
     pub directory: TaskDirectory,
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses of custom resources that it was given, under the names that the application asked for.
+    /// The addresses of custom resources that the executor holds, under the names that the application asked for.
     pub resources: Resources,
     /// The same addresses under the Worker's own names, with their kinds.
     pub on_worker: Resources,
@@ -133,19 +134,20 @@ pub struct ExecutorPlan {
     pub files: Vec<String>,
 }
 
-/// A cluster driver's process to start. It gets the directory `<work directory>/<id>` and leads its own process group.
+/// A cluster driver's process to start. The driver gets the directory `<work directory>/<id>`, and leads its own
+/// process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverPlan {
     pub driver: DriverId,
     pub command: Command,
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses of custom resources that it was given.
+    /// The addresses of custom resources that the driver holds.
     pub resources: Resources,
     pub on_worker: Resources,
     /// The Masters of the cluster: `spark://host:port[,host:port..]`.
     pub master_url: String,
-    /// Whether this is its first start here. Every start appends to its logs.
+    /// Whether this is the driver's first start on this Worker. Later starts append to the same logs.
     pub is_first: bool,
 }
 
@@ -154,7 +156,7 @@ pub struct DriverPlan {
 pub enum Exit {
     /// The daemon was asked to end.
     Shutdown,
-    /// No Master registered it in the number of attempts that the settings allow.
+    /// No Master registered the Worker in the number of attempts that the settings allow.
     NoMaster {
         attempts: u32,
         /// The last error of each Master, in the order of the settings.

@@ -37,7 +37,7 @@ pub enum Event {
         app: AppId,
         fetch: FetchId,
     },
-    /// An application's files could not be fetched. None of them is left here.
+    /// An application's files could not be fetched. None of them is left on this machine.
     FilesFailed {
         app: AppId,
         fetch: FetchId,
@@ -54,7 +54,8 @@ pub enum Event {
         /// Why the start failed, and what is at fault.
         why: NotStarted,
     },
-    /// The processor time of an executor's whole process tree. Comes just before the process is reported as ended.
+    /// The processor time of an executor's whole process tree. This event comes just before the end of the process is
+    /// reported.
     ExecutorMeasured {
         executor: ExecutorKey,
         /// The processor time, user and system, in milliseconds.
@@ -73,7 +74,8 @@ pub enum Event {
         driver: DriverId,
         why: NotStarted,
     },
-    /// The processor time of a cluster driver's whole process tree. Comes just before the process is reported as ended.
+    /// The processor time of a cluster driver's whole process tree. This event comes just before the end of the process
+    /// is reported.
     DriverMeasured {
         driver: DriverId,
         cpu_millis: u64,
@@ -82,19 +84,19 @@ pub enum Event {
         driver: DriverId,
         status: ExitStatus,
     },
-    /// The shell has checked whether processes can be started.
+    /// The daemon has checked whether processes can be started.
     StartTried(StartTried),
     Measured(Measurement),
     StaleFound {
         apps: Vec<AppId>,
     },
-    /// An executor has ended, and the shell has measured its directory.
+    /// An executor has ended, and the daemon has measured its directory.
     DirectoryLeft {
         executor: ExecutorKey,
         /// The length of all files in the directory.
         bytes: u64,
     },
-    /// The shell has found the directories of executors of earlier Workers. Comes at most once.
+    /// The daemon has found the directories of executors of earlier Workers. Comes at most once.
     EarlierFound {
         directories: Vec<EarlierDirectory>,
     },
@@ -118,21 +120,21 @@ pub struct Measurement {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineMeasurement {
-    /// The number of its processors.
+    /// The number of the machine's processors.
     pub cores: u64,
-    /// The used time of all its processors since some fixed moment, in milliseconds.
+    /// The time that all the machine's processors were in use since some fixed moment, in milliseconds.
     pub busy_millis: u64,
     pub memory: u64,
-    /// The memory that programs can still have, in bytes.
+    /// The memory that programs can still allocate, in bytes.
     pub memory_available: u64,
 }
 
 /// The measurements of a process and all its descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessMeasurement {
-    /// Their processor time since their start, in milliseconds.
+    /// Processor time that the process and its descendants have used since they started, in milliseconds.
     pub cpu_millis: u64,
-    /// Their memory in RAM, in bytes.
+    /// The memory in RAM of the process and its descendants, in bytes.
     pub memory: u64,
 }
 
@@ -140,20 +142,20 @@ pub struct ProcessMeasurement {
 pub enum LogRead {
     Piece {
         start: u64,
-        /// At most [`firesteel_protocol::wire::MAX_LOG_PIECE`] bytes. Empty only at the log's end.
+        /// The bytes of the log: at most [`firesteel_protocol::wire::MAX_LOG_PIECE`]. Empty only at the log's end.
         bytes: Bytes,
-        /// The position of the log's end when it was read.
+        /// The position of the log's end when the daemon read the log.
         length: u64,
     },
     /// The directory or the file does not exist.
     Missing { directory: String },
     Failed {
-        /// The operating system's words, with the path.
+        /// The operating system's error message, with the path.
         error: String,
     },
 }
 
-/// A message to the Worker. The roles in the hello decide which kind a connection may send.
+/// A message to the Worker. The roles in the handshake decide which kind of message a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
     Master(MasterToWorker),
@@ -173,18 +175,18 @@ impl Inbound {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlierDirectory {
     pub executor: ExecutorKey,
-    /// The time of the last write in it.
+    /// The time of the last write in the directory.
     pub last_written: Timestamp,
-    /// The length of all files in it.
+    /// The length of all files in the directory.
     pub bytes: u64,
 }
 
-/// The shell's findings about whether anything can be started.
+/// The daemon's result of checking whether anything can be started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartTried {
     /// Why nothing can be written in the work directory, in words for people: `cannot write in /work: No space left`.
     pub directory: Option<String>,
-    /// Why no process can be started, if the shell tried.
+    /// Why no process can be started. `None` if one was started, or if the daemon did not try.
     pub process: Option<String>,
     /// The space on the work directory's disk, if it could be measured.
     pub space: Option<DiskSpace>,

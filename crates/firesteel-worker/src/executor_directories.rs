@@ -1,7 +1,7 @@
 //! The directories of ended executors: which of them to remove, so that they do not fill the disk.
 //!
-//! Directories of old applications are removed by age (see `application_directories.rs`). Many small executors fill a
-//! disk long before that. So the number and the total size of their directories are limited, too.
+//! Directories of old applications are removed by age (see `application_directories.rs`). Many small executors can fill
+//! a disk long before that. So the number and the total size of executors' directories are limited, too.
 
 use firesteel_protocol::ids::{AppId, ExecutorKey};
 
@@ -23,7 +23,7 @@ impl Worker {
         }
     }
 
-    /// Marks the directory of a starting executor as in use. It may exist from an earlier start.
+    /// Marks the directory of a starting executor as in use. The directory may exist from an earlier start.
     pub(super) fn use_directory(&mut self, executor: &ExecutorKey) {
         self.executor_directories.forget(executor);
     }

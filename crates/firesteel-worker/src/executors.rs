@@ -107,7 +107,7 @@ impl Worker {
         }
     }
 
-    /// Ends all live executors. An executor that is being started ends after its start.
+    /// Ends all live executors. An executor that is being started ends right after its start.
     pub(super) fn signal_all(&mut self, now: Timestamp, signal: Signal) {
         let all: Vec<ExecutorKey> = self.executors.ids().cloned().collect();
         for executor in &all {
@@ -115,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Kills executors after their grace period.
+    /// Kills executors whose grace period is over.
     pub(super) fn kill_overdue(&mut self, now: Timestamp) {
         for executor in self.executors.overdue(now) {
             self.effects.note(Note::GraceOver { executor: executor.clone() });
@@ -123,7 +123,7 @@ impl Worker {
         }
     }
 
-    /// Moves an executor towards its end. A signal no stronger than an earlier one has no effect.
+    /// Moves an executor towards its end. A signal has no effect if an earlier one was at least as strong.
     fn signal(&mut self, now: Timestamp, executor: &ExecutorKey, signal: Signal) {
         match self.executors.signal(executor, signal, now + self.config.kill_grace) {
             Signalled::Process => {
@@ -163,7 +163,8 @@ impl Worker {
     }
 }
 
-/// Plans the executor's process. In a program, all placeholders are filled in except the Worker's own binary.
+/// Plans the executor's process. In a program, all placeholders are filled in, except the path of the Worker's own
+/// binary.
 fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
     let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
     let ExecutorWork { app_name, mut command, directory, files: _ } = ExecutorWork::clone(&work);

@@ -1,4 +1,4 @@
-//! The files of applications, fetched once for all executors of an application here.
+//! The files of applications. They are fetched once for all executors of an application on this Worker.
 
 use firesteel_protocol::ids::{AppId, FetchId};
 use firesteel_protocol::messages::ApplicationFiles;
@@ -9,8 +9,8 @@ use super::tables::{Process, Wanted};
 use super::{Effect, ExecutorPlan, Note, Worker};
 
 impl Worker {
-    /// Returns the plan with the names of its files, if these have been fetched. Otherwise keeps the plan until they
-    /// are, and starts the fetch unless it is running.
+    /// If the plan's files have been fetched, returns the plan with their names. Otherwise keeps the plan until they
+    /// are fetched, and starts the fetch unless it is running.
     pub(super) fn want_files(&mut self, files: ApplicationFiles, plan: ExecutorPlan) -> Option<ExecutorPlan> {
         let app = plan.executor.app.clone();
         match self.files.want(&files, plan) {
@@ -31,7 +31,8 @@ impl Worker {
         }
     }
 
-    /// Removes an application's files if its last executor here has ended, and the application may have ended, too.
+    /// Removes an application's files if its last executor on this Worker has ended, and the application may have
+    /// ended, too.
     pub(super) fn remove_doubtful_files(&mut self, app: &AppId) {
         if self.files.are_doubtful(app) {
             self.remove_files(app);
@@ -68,8 +69,8 @@ impl Worker {
         }
     }
 
-    /// Marks all files as doubtful, because a Master has registered the Worker. It will not say which applications
-    /// ended before.
+    /// Marks all files as doubtful, because a Master has registered the Worker. The Master will not report which
+    /// applications ended before.
     pub(super) fn recheck_files(&mut self) {
         self.files.recheck_all();
         let unused: Vec<AppId> =

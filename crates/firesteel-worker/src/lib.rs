@@ -1,17 +1,17 @@
 //! The Worker registers with a Master and runs executors.
 //!
-//! It decides when to connect to which Master, what to report, and when an executor's process is started, asked to end,
-//! or killed. Executors survive the loss of the Master: the Worker lists them to the next one, with all ends that no
-//! Master has confirmed.
+//! The Worker decides when to connect to which Master, what to report, and when an executor's process is started, asked
+//! to end, or killed. Executors survive the loss of the Master. The Worker lists them to the next Master, with all ends
+//! that no Master has confirmed.
 //!
-//! It also runs cluster drivers, and restarts supervised ones when they fail.
+//! The Worker also runs cluster drivers, and restarts supervised ones when they fail.
 //!
-//! A Worker does not compare launches with its own free cores and memory. Only the Master counts, because two counts
-//! would disagree while messages are on their way. Source: Spark Worker, 4.0.1.
+//! A Worker does not compare launches with its own free cores and memory. Only the Master counts what is free, because
+//! two counts would disagree while messages are on their way. Source: Spark Worker, 4.0.1.
 //!
-//! The files of this folder form three layers. The lowest is used by all (`config`, `note`, `effect`, `event`,
-//! `reason`). Then come the `tables`, which know no [`Worker`]. Above are the handlers of events, each an `impl
-//! Worker`. They use the tables and call each other as methods, so no files import each other in a circle.
+//! The files of this folder form three layers. All files use the lowest layer (`config`, `note`, `effect`, `event`,
+//! `reason`). Then come the `tables`, which do not use the [`Worker`]. Above are the handlers of events, each in an
+//! `impl Worker`. They use the tables and call each other as methods, so no files import each other in a circle.
 
 mod application_directories;
 mod config;
@@ -104,13 +104,15 @@ impl Worker {
         }
     }
 
-    /// The cores of all live executors and cluster drivers. They may exceed the Worker's own, since it does not check.
+    /// The cores of all live executors and cluster drivers. The sum may exceed the Worker's own cores, because the
+    /// Worker does not check this.
     #[must_use]
     pub fn cores_used(&self) -> Cores {
         self.executors.cores_used() + self.drivers.cores_used()
     }
 
-    /// The memory of all live executors and cluster drivers. It may exceed the Worker's own, since it does not check.
+    /// The memory of all live executors and cluster drivers. The sum may exceed the Worker's own memory, because the
+    /// Worker does not check this.
     #[must_use]
     pub fn memory_used(&self) -> MiB {
         self.executors.memory_used() + self.drivers.memory_used()

@@ -24,14 +24,14 @@ impl Worker {
     }
 
     pub(super) fn on_log_read(&mut self, peer: PeerId, outcome: LogRead) {
-        // The client is gone, so there is no answer.
+        // The client has disconnected, so there is no answer.
         let Some(writer) = self.logs.answered(peer) else { return };
         let is_over = writer == Writer::Over;
         self.effects.push(match (outcome, writer) {
             (LogRead::Piece { start, bytes, length }, _) => {
                 answer(peer, LogPiece { start, bytes, length, is_over })
             }
-            // Its author is about to be started.
+            // The author of the log is about to be started.
             (LogRead::Missing { .. }, Writer::Lives) => {
                 answer(peer, LogPiece { start: 0, bytes: Bytes::new(), length: 0, is_over })
             }

@@ -1,4 +1,4 @@
-//! The notes of a Worker, each a line of the log.
+//! The notes of a Worker. Each note is a line of the log.
 
 use std::time::Duration;
 
@@ -14,26 +14,26 @@ use firesteel_protocol::process::ExitStatus;
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Note)]
 #[kind("worker note")]
 pub enum Note {
-    /// `duplicate`: the Master knew the Worker already.
+    /// A Master has registered the Worker. `duplicate`: the Master already knew the Worker.
     #[note(
         if *duplicate { Warn } else { Info },
         "registered with {master_url}{}",
         if *duplicate { ", which had this Worker on another connection" } else { "" }
     )]
     Registered { master_url: String, duplicate: bool },
-    /// Executors keep running.
+    /// The Master is lost, but the executors keep running.
     #[note(Warn, "lost the connection to {master_url}; {} running; reconnecting", count(*executors))]
     MasterLost { master_url: String, executors: usize },
     #[note(Warn, "cannot reach {}: {error}", master.url())]
     MasterUnreachable { master: Address, error: String },
-    /// A Master accepted the connection and did not answer in time.
+    /// A Master accepted the connection, but did not answer in time.
     #[note(Warn, "{} does not answer", master.url())]
     MasterSilent { master: Address },
     #[note(Warn, "{} closed the connection without an answer", master.url())]
     MasterHungUp { master: Address },
     #[note(Info, "{} stands by{}", master.url(), who_leads(leader.as_ref()))]
     MasterStandsBy { master: Address, leader: Option<Address> },
-    /// Two Masters say that they lead.
+    /// Two Masters claim to lead.
     #[note(Warn, "{_0}")]
     LeaderConflict(LeaderConflict),
     #[note(Warn, "{} rejected this Worker: {refusal}", master.url())]
@@ -62,7 +62,7 @@ pub enum Note {
     StrayFetch { app: AppId },
     #[note(Info, "executor {executor} runs as process {pid}")]
     ExecutorStarted { executor: ExecutorKey, pid: u32 },
-    /// It ended, or could not be started.
+    /// An executor has ended, or could not be started.
     #[note(level_of_end(state), "executor {executor} ended: {state}")]
     ExecutorEnded { executor: ExecutorKey, state: ExecutorState },
     #[note(Warn, "cannot start executors, and takes none until it can: {error}")]
@@ -75,7 +75,7 @@ pub enum Note {
     KillUnknown { executor: ExecutorKey },
     #[note(Warn, "executor {executor} did not end after SIGTERM: sending SIGKILL")]
     GraceOver { executor: ExecutorKey },
-    /// The shell reports on an executor that does not live here, or reports its start twice.
+    /// A process is reported for an executor that this Worker does not run, or its start is reported twice.
     #[note(Warn, "a runner without a row: executor {executor}")]
     UnknownRunner { executor: ExecutorKey },
     #[note(
@@ -83,15 +83,15 @@ pub enum Note {
         "too many ended executors that no Master has confirmed: no longer reports the end of executor {executor}"
     )]
     EndForgotten { executor: ExecutorKey },
-    /// The driver is here, or was.
+    /// The order to launch a cluster driver was repeated. The driver runs on this Worker, or did before.
     #[note(Warn, "answered a repeated request to launch {driver}")]
     DriverLaunchRepeated { driver: DriverId },
     #[note(Info, "{driver} {}", running(*pid, *starts))]
     DriverStarted { driver: DriverId, pid: u32, starts: u32 },
-    /// The driver is supervised.
+    /// A supervised driver failed, and is started again after a pause.
     #[note(Warn, "{driver} ended with {status}: starting it again after {} s", pause.as_secs())]
     DriverPauses { driver: DriverId, status: ExitStatus, pause: Duration },
-    /// It ended, or could not be started.
+    /// A cluster driver has ended, or could not be started.
     #[note(
         if matches!(state, DriverState::Failed(_) | DriverState::Error(_)) { Warn } else { Info },
         "{}",
@@ -104,7 +104,7 @@ pub enum Note {
     DriverKillUnknown { driver: DriverId },
     #[note(Warn, "{driver} did not end after SIGTERM: sending SIGKILL")]
     DriverGraceOver { driver: DriverId },
-    /// The shell reports on a cluster driver that does not live here, or reports its start twice.
+    /// A process is reported for a cluster driver that this Worker does not run, or its start is reported twice.
     #[note(Warn, "a runner without a row: {driver}")]
     UnknownDriverRunner { driver: DriverId },
     #[note(
@@ -120,7 +120,7 @@ pub enum Note {
         counted(*executors, "ended executor")
     )]
     SurplusRemoved { executors: usize },
-    /// The Worker ends when its executors have ended.
+    /// The Worker was asked to leave. It ends when its executors have ended.
     #[note(
         Info,
         "asked to leave: taking no more executors, and ending when none is left; {} running{}",
@@ -167,7 +167,7 @@ fn driver_end(driver: &DriverId, state: &DriverState) -> String {
     }
 }
 
-/// A number of executors: `no executor`, `2 executors`.
+/// Formats a number of executors: `no executor`, `2 executors`.
 fn count(executors: usize) -> String {
     none_or(executors as u64, "executor")
 }

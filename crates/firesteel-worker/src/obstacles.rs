@@ -1,9 +1,10 @@
-//! Obstacles: reasons why the Worker cannot start executors and cluster drivers. It cannot write in its work directory,
-//! its disk is too full, the machine is short of processes, or the Worker's own program cannot be started.
+//! Obstacles: reasons why the Worker cannot start executors and cluster drivers. For example, it cannot write in its
+//! work directory, its disk is too full, the machine has too few processes, or the Worker's own program cannot be
+//! started.
 //!
-//! The shell checks this from time to time. If a start fails for a reason that may lie with the disk, it checks at
-//! once. The failure is reported after the result, so that the Master knows what is at fault. If a start fails for a
-//! reason that certainly lies with the machine, the Master is told before it hears of the failure.
+//! The daemon checks for obstacles from time to time. If a start fails and the disk may be the cause, it checks at
+//! once, and the failure is reported after the check. So the Master knows the cause. If a start fails and the machine
+//! is certainly the cause, the Master gets a message about the obstacle before the report of the failure.
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::WorkerToMaster;
@@ -15,7 +16,7 @@ use super::tables::Process;
 use super::{Effect, Note, StartTried, Worker};
 
 impl Worker {
-    /// Plans the next check, if the settings want one.
+    /// Plans the next check, if the settings ask for checks.
     pub(super) fn plan_try(&mut self, now: Timestamp) {
         self.obstacles.plan(now, self.config.try_pause);
     }
@@ -33,8 +34,8 @@ impl Worker {
         }
     }
 
-    /// Handles a process that could not be started. If the machine is at fault, the Master is told so first. If the
-    /// disk may be at fault, the failure is reported after a check.
+    /// Handles a process that could not be started. If the machine is at fault, the Master gets a message about this
+    /// first. If the disk may be at fault, the failure is reported after a check.
     pub(super) fn on_not_started(&mut self, now: Timestamp, process: Process, why: NotStarted) {
         let NotStarted { failure, fault } = why;
         let is_tried = self.config.try_pause.is_some();
@@ -58,7 +59,7 @@ impl Worker {
         }
     }
 
-    /// Handles a failed start that is the machine's fault. The obstacle lasts until a check starts a process.
+    /// Handles a failed start for which the machine is at fault. The obstacle lasts until a check starts a process.
     fn record_obstacle(&mut self, now: Timestamp, failure: &StartFailure) {
         let before = self.obstacles.reason().cloned();
         if self.obstacles.record(now, failure, self.config.try_pause) {
@@ -76,7 +77,7 @@ impl Worker {
         }
     }
 
-    /// Handles the result of a check: the shell has tried to write in the work directory, and perhaps to start a
+    /// Handles the result of a check: the daemon has tried to write in the work directory, and perhaps to start a
     /// process.
     pub(super) fn on_start_tried(&mut self, now: Timestamp, tried: StartTried) {
         let before = self.obstacles.reason().cloned();
@@ -88,7 +89,7 @@ impl Worker {
         }
     }
 
-    /// Reports what keeps the Worker from starting anything, if that has changed.
+    /// Reports the obstacle to starting anything, if it has changed.
     fn tell_of_change(&mut self, before: Option<&String>) {
         let reason = self.obstacles.reason().cloned();
         if reason.as_ref() == before {
@@ -103,7 +104,8 @@ impl Worker {
         }
     }
 
-    /// Reports an obstacle to a Master that has just registered this Worker and may not know it.
+    /// Reports an obstacle to a Master that has just registered this Worker, unless the Master knows the obstacle
+    /// already.
     pub(super) fn tell_of_obstacle_if_new(&mut self, peer: PeerId, is_known: bool) {
         if is_known || self.obstacles.reason().is_some() {
             self.tell_of_obstacle(peer);

@@ -1,4 +1,4 @@
-//! The reasons for which a Worker has to be woken.
+//! The reasons why a Worker needs a call at its deadline.
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_protocol::master_search::Due;
@@ -12,14 +12,14 @@ pub enum Reason {
     KillGrace(ExecutorKey),
     /// The grace period of a cluster driver is over.
     DriverKillGrace(DriverId),
-    /// A supervised driver is to be started again.
+    /// The pause of a supervised driver is over, so it is started again.
     DriverPause(DriverId),
     /// A search for old directories is due.
     Cleaning,
     /// A check whether anything can be started is due.
     StartTry,
     Measurement,
-    /// The time in which executors may end by themselves is over. The Worker was asked to leave.
+    /// The Worker was asked to leave, and the time is over in which executors may end by themselves.
     LeaveTimeout,
     /// Killed executors did not end in time, so the daemon ends without them.
     ShutdownTimeout,

@@ -1,4 +1,4 @@
-//! How the Worker registers with a Master and stays registered.
+//! How the Worker registers with a Master, and how it remains registered.
 
 use std::time::Duration;
 
@@ -47,13 +47,13 @@ impl Worker {
     }
 
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        // It may be the connection of a status client, or one that this Worker closed.
+        // The connection may be that of a status client, or one that this Worker closed.
         if let Some(orders) = self.registration.search.on_disconnected(now, peer) {
             self.follow(orders);
         }
     }
 
-    /// Stops looking for a Master, but keeps the present one.
+    /// Stops searching for a Master, but keeps the present one.
     pub(super) fn stop_looking(&mut self) {
         let orders = self.registration.search.stop_looking();
         self.follow(orders);
@@ -112,7 +112,7 @@ impl Worker {
         if let Some(master) = self.registration.search.registered_mut()
             && master.peer == peer
         {
-            // A repetition: heartbeats continue, at the new interval.
+            // This registration is a repetition: heartbeats continue, at the new interval.
             (master.terms.url, master.terms.web_address, master.terms.heartbeat) =
                 (url, web_address, heartbeat);
             return;
@@ -133,7 +133,7 @@ impl Worker {
             self.tell_of_leaving();
         }
 
-        // What has changed since the Master was told about the executors.
+        // Computes the changes since the Worker reported its executors to this Master.
         let SentReport { executors, drivers, .. } = asked.told;
         for report in self.executors.reports() {
             if executors.get(&report.executor) != Some(&report.state) {
@@ -170,7 +170,7 @@ impl Worker {
         };
         self.effects.note(Note::Refused { master, refusal: refusal.clone() });
         self.follow(orders);
-        // A Worker that was registered may have executors, so it stays and asks again later.
+        // A Worker that was registered before may have executors, so it keeps running and asks again later.
         if !self.registration.search.was_registered() {
             self.exit(Exit::Refused(refusal));
         }

@@ -1,4 +1,4 @@
-//! The way from the first request to stop until every executor has ended and the Master knows.
+//! The shutdown: from the first request to stop, until every executor has ended and the Master knows this.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use super::effect::send;
 use super::tables::ShutdownPhase;
 use super::{Effect, Exit, Note, Worker};
 
-/// How long killed executors may take to end. A busy machine needs this time, even if the grace period was short.
+/// How long killed executors may take to disappear. A busy machine needs this time, even if the grace period was short.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 impl Worker {
-    /// Handles the Master's request that the Worker leaves. A repeated request only changes the time.
+    /// Handles the Master's request that the Worker should leave. A repeated request only changes the time limit.
     pub(super) fn on_decommission_worker(&mut self, now: Timestamp, within: Option<Duration>) {
         if !self.shutdown.wants_master() {
             return;
@@ -25,7 +25,7 @@ impl Worker {
         self.tell_of_leaving();
     }
 
-    /// Tells the Master that this Worker will end.
+    /// Reports to the Master that this Worker will end.
     pub(super) fn tell_of_leaving(&mut self) {
         if let Some(peer) = self.registration.master() {
             let worker = self.config.description.id.clone();
@@ -74,7 +74,7 @@ impl Worker {
         }
     }
 
-    /// Ends the daemon if it is leaving or shutting down and neither an executor nor a cluster driver is left.
+    /// Ends the daemon if it is leaving or shutting down, and no executor or cluster driver is left.
     pub(super) fn exit_if_done(&mut self) {
         match self.shutdown {
             ShutdownPhase::Draining { .. } | ShutdownPhase::Ending { .. } | ShutdownPhase::Killing { .. }

@@ -1,6 +1,6 @@
 //! The usage of this Worker's executors, cluster drivers and machine.
 //!
-//! The shell measures from time to time, and a Master is told of each measurement.
+//! The daemon measures from time to time, and the Master gets a report of each measurement.
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey, PeerId};
 use firesteel_protocol::messages::{WorkerReport, WorkerToMaster};
@@ -10,7 +10,7 @@ use super::effect::send;
 use super::{Effect, Measurement, Worker};
 
 impl Worker {
-    /// Plans the next measurement, if the settings want any.
+    /// Plans the next measurement, if the settings ask for measurements.
     pub(super) fn plan_measurement(&mut self, now: Timestamp) {
         self.usage.plan(now, self.config.usage_pause);
     }
@@ -24,7 +24,7 @@ impl Worker {
         self.effects.push(Effect::Measure { executors: executors.collect(), drivers: drivers.collect() });
     }
 
-    /// Handles a measurement. Leaves out processes that have ended meanwhile, since the Master knows of that.
+    /// Handles a measurement. Leaves out processes that have ended meanwhile, because their ends are already reported.
     pub(super) fn on_measured(&mut self, now: Timestamp, mut measurement: Measurement) {
         self.plan_measurement(now);
         measurement.executors.retain(|(executor, _)| self.executors.lives(executor));

@@ -12,25 +12,25 @@
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
 #[kind("cause")]
 pub enum Cause {
-    /// It exited with 0, as executors do when the cluster asks them to end.
+    /// The process exited with code 0, as executors do when the cluster asks them to end.
     #[display("it ended with code 0")]
     Ended,
-    /// The manager preempted it for another application.
+    /// The manager preempted the container for another application.
     #[display("YARN gave its container to another application")]
     Preempted,
-    /// It used more memory than the container has.
+    /// The process used more memory than the container has.
     #[display("it used {}", over(*kind, used.as_deref()))]
     OverMemory {
-        /// Physical or virtual memory.
+        /// Whether physical or virtual memory was exceeded.
         kind: MemoryKind,
-        /// For example `2.1 GB of 2 GB`, if the manager reports it.
+        /// The used and the allowed memory, such as `2.1 GB of 2 GB`, if the manager reports it.
         used: Option<String>,
     },
-    /// The manager or the machine ended it, with this status.
+    /// The manager or the machine ended the container, with this status.
     #[display("the cluster ended its container with status {_0} ({})", manager_words(*_0))]
     Manager(i32),
-    /// It ended in another way, with this status. It exited by itself, was ended by a signal (128 and the signal's
-    /// number), or could not be started as requested.
+    /// The process ended in another way, with this status. It exited by itself, was ended by a signal (128 plus the
+    /// signal's number), or could not be started as requested.
     #[display("it failed with code {_0}{}", failure_words(*_0).map(|it| format!(" ({it})")).unwrap_or_default())]
     Failed(i32),
     #[display("it ended while the driver was ending")]
@@ -39,16 +39,16 @@ pub enum Cause {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum MemoryKind {
-    /// The size of their address space.
+    /// The size of the processes' address space.
     #[display("virtual")]
     Virtual,
-    /// The memory of the machine that they occupy.
+    /// The physical memory that the processes occupy.
     #[display("physical")]
     Physical,
 }
 
 impl Cause {
-    /// The cause that an exit status and the manager's diagnostics show.
+    /// Reads the cause from an exit status and the manager's diagnostics.
     ///
     /// Source: YARN's `ContainerExitStatus`, 3.4.1, and Spark on YARN, 4.0.1.
     #[must_use]
@@ -59,14 +59,14 @@ impl Cause {
             -102 => Self::Preempted,
             -103 => over(MemoryKind::Virtual),
             -104 => over(MemoryKind::Physical),
-            // Aborted; disks failed; killed by the ApplicationMaster, by the manager, or after the
-            // application's end.
+            // The container was aborted, its disks failed, or it was killed: by the ApplicationMaster, by the manager,
+            // or after the application's end.
             -100 | -101 | -105 | -106 | -107 => Self::Manager(status),
             _ => Self::Failed(status),
         }
     }
 
-    /// What this end counts against.
+    /// Whether this end counts against the application, against the host, or against neither.
     #[must_use]
     pub fn counts_against(&self) -> CountsAgainst {
         match self {
@@ -79,16 +79,17 @@ impl Cause {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountsAgainst {
-    /// It does not count as a failure.
+    /// The end does not count as a failure.
     None,
-    /// It counts against the application, which fails after too many of these.
+    /// The end counts against the application, which fails after too many such ends.
     Application,
-    /// It also counts against the host, which is excluded after too many of these.
+    /// The end also counts against the host, which is excluded after too many such ends.
     Host,
 }
 
 impl MemoryKind {
-    /// The text before ` physical memory used` or ` virtual memory used`: `2.1 GB of 2 GB`.
+    /// The used memory in the diagnostics, such as `2.1 GB of 2 GB`: the text before ` physical memory used` or `
+    /// virtual memory used`.
     fn used(self, diagnostics: &str) -> Option<String> {
         let (before, _) = diagnostics.split_once(&format!(" {self} memory used"))?;
         let words: Vec<&str> = before.split_whitespace().rev().take(5).collect();
@@ -117,7 +118,7 @@ fn manager_words(status: i32) -> &'static str {
     }
 }
 
-/// The exit codes of Spark's executors, in words.
+/// What an exit code of Spark's executors means, in words.
 fn failure_words(status: i32) -> Option<String> {
     let words = match status {
         50 => "an uncaught exception",

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 
-/// The maximum number of ended containers that are remembered, in case they are granted or reported again.
+/// The maximum number of remembered ended containers. They are remembered in case the manager grants or reports them
+/// again.
 const MOST_REMEMBERED: usize = 10_000;
 
 #[derive(Clone, Debug)]
@@ -28,21 +29,21 @@ pub(super) struct Container {
 pub(super) enum Stage {
     Launching(ExecutorId),
     Running(ExecutorId),
-    /// It was given back. The manager has not reported its end yet.
+    /// The container was given back, but the manager has not reported its end yet.
     Released(Residue),
 }
 
-/// The remaining contents of a container that was given back.
+/// What a container still contains after it was given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Residue {
-    /// No executor that the driver knows.
+    /// The container has no executor that the driver knows.
     Nothing,
-    /// An executor with an unreported end.
+    /// The container has an executor whose end is not reported yet.
     Executor(ExecutorId),
 }
 
 impl Stage {
-    /// The executor in it, unless it was given back.
+    /// The executor in the container, unless the container was given back.
     pub(super) fn live(self) -> Option<ExecutorId> {
         match self {
             Self::Launching(executor) | Self::Running(executor) => Some(executor),
@@ -50,7 +51,7 @@ impl Stage {
         }
     }
 
-    /// The executor with an unreported end.
+    /// The executor in the container whose end is not reported yet.
     pub(super) fn executor(self) -> Option<ExecutorId> {
         match self {
             Self::Released(Residue::Nothing) => None,
@@ -91,12 +92,12 @@ impl Containers {
         self.of_executor.get(&executor)
     }
 
-    /// The executors with unreported ends, by number.
+    /// The executors whose ends are not reported yet, by number.
     pub(super) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
         self.of_executor.keys().copied()
     }
 
-    /// Adds a granted container, which is used or given back at once.
+    /// Adds a granted container. It will be used, or given back at once.
     pub(super) fn insert(&mut self, id: ContainerId, container: Container) {
         match container.stage {
             Stage::Launching(executor) | Stage::Running(executor) => {
@@ -107,8 +108,8 @@ impl Containers {
         self.rows.insert(id, container);
     }
 
-    /// Records that a container's process runs. Returns its executor's profile. `None`: the process was not being
-    /// started.
+    /// Records that a container's process runs. Returns the profile of its executor. `None` if the process was not
+    /// being started.
     pub(super) fn run(&mut self, id: &ContainerId) -> Option<ProfileId> {
         let container = self.rows.get_mut(id)?;
         match container.stage {
@@ -161,7 +162,7 @@ impl Containers {
         self.to_release.append(&mut self.releasing);
     }
 
-    /// Records that the manager has forgotten everything. Containers with unreported ends are given back again.
+    /// Records that the manager has forgotten everything. Gives back again all containers whose ends are not reported.
     pub(super) fn forget(&mut self) {
         self.releasing.clear();
         let released = self.rows.iter().filter(|(_, container)| container.stage.live().is_none());

@@ -1,4 +1,4 @@
-//! The effects of an allocator, which its shell performs.
+//! The effects of an allocator, which the ApplicationMaster performs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use super::size::ContainerSize;
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("allocator effect")]
 pub enum Effect {
-    /// Call the manager. Leads to `Allocated` or `AllocateFailed`. There is one call at a time.
+    /// Call the manager. Leads to `Allocated` or `AllocateFailed`. At most one call is open at a time.
     Allocate(Call),
     /// Register with the manager again. Leads to `Registered`.
     Register,
-    /// Tell the driver of a new executor and start its container. Leads to `ContainerStarted` or
+    /// Inform the driver of a new executor, and start its container. Leads to `ContainerStarted` or
     /// `ContainerStartFailed`.
     Launch(Launch),
-    /// Tell the driver that an executor has ended. Comes once for each executor.
+    /// Inform the driver that an executor has ended. Comes once for each executor.
     ExecutorEnded { executor: ExecutorId, host: Arc<str>, loss: Loss },
-    /// Tell the driver that a host is being decommissioned.
+    /// Inform the driver that a host is being decommissioned.
     Decommission { host: String },
     AnswerLoss {
         question: u64,
         executor: ExecutorId,
-        /// Why it has ended. `None`: unknown.
+        /// Why the executor has ended. `None`: unknown.
         loss: Option<Loss>,
     },
-    /// The application has failed. Nothing comes after this.
+    /// The application has failed. No effect comes after this one.
     Fail(Failure),
     /// Write a line to the log.
     Note(Note),
@@ -43,10 +43,10 @@ impl From<Note> for Effect {
     }
 }
 
-/// One call to the manager. All numbers replace earlier ones.
+/// One call to the manager. Its numbers replace those of earlier calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// The containers wanted at each location. The numbers at other locations stay the same.
+    /// The number of containers wanted at each location. For locations that are not named, the number stays the same.
     pub asks: Vec<Ask>,
     pub release: Vec<ContainerId>,
     /// The hosts to exclude from now on, in order.
@@ -55,14 +55,14 @@ pub struct Call {
     pub include: Vec<String>,
 }
 
-/// The number of containers of a profile wanted at a location. For example, a container may be wanted on any of three
-/// hosts. It counts for each host, for each of their racks, and for any host.
+/// The number of containers of a profile wanted at a location. If a container may be on any of three hosts, it counts
+/// for each host, for each of their racks, and for any host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
     pub profile: ProfileId,
     /// Where the containers are wanted.
     pub location: Location,
-    /// The number of containers. 0 withdraws an earlier number.
+    /// The number of containers. 0 withdraws the number of an earlier call.
     pub containers: u64,
     pub size: Arc<ContainerSize>,
 }
@@ -71,11 +71,11 @@ pub struct Ask {
 pub enum Location {
     Host(Arc<str>),
     Rack(Arc<str>),
-    /// Any host: the total of containers wanted.
+    /// Any host: the total number of containers wanted.
     Any,
 }
 
-/// The name in Hadoop: the host's or the rack's name, or `*`.
+/// Formats the location as Hadoop does: the host's or the rack's name, or `*`.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -92,7 +92,7 @@ pub struct Launch {
     pub executor: ExecutorId,
     pub profile: ProfileId,
     pub cores: Cores,
-    /// The executor's own memory, without the container's overhead.
+    /// The executor's own memory, without the overhead of the container.
     pub memory: MiB,
 }
 

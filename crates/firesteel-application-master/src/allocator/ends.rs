@@ -1,4 +1,4 @@
-//! The ends of executors: by themselves, with their containers, or on the driver's request.
+//! The ends of executors: by themselves, together with their containers, or on the driver's request.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::loss::Loss;
 use super::note::Note;
 
 impl Allocator {
-    /// Handles the end of a container. If its executor was live, the end counts by its cause. The end of a container
-    /// that was given back does not count.
+    /// Handles the end of a container. If its executor was live, the cause decides whether the end counts as a failure.
+    /// The end of a container that was given back does not count.
     pub(super) fn on_completed(&mut self, now: Timestamp, completed: Completed) {
         let Completed { container: id, status, diagnostics } = completed;
         let Some(stage) = self.containers.get(&id).map(|container| container.stage) else {
@@ -45,10 +45,10 @@ impl Allocator {
 
     /// Handles a failed start: gives the container back, and counts the failure for its host.
     ///
-    /// Source: Spark on YARN, 4.0.1, where it does not count. There, an application that cannot be started anywhere is
-    /// tried for ever.
+    /// Source: Spark on YARN, 4.0.1, where a failed start does not count. So Spark tries for ever to start an
+    /// application that cannot be started anywhere.
     pub(super) fn on_start_failed(&mut self, now: Timestamp, id: &ContainerId, error: String) {
-        // The container may have been given back, or have ended, meanwhile.
+        // Meanwhile the container may have been given back, or may have ended.
         let Some(container) = self.containers.get(id) else { return };
         let (stage, host) = (container.stage, Arc::clone(&container.host));
         let Stage::Launching(executor) = stage else { return };
@@ -61,7 +61,7 @@ impl Allocator {
         self.lose(executor, host, Loss::NotStarted { error });
     }
 
-    /// Ends an executor for the driver. The end is reported when the manager reports that the container has ended.
+    /// Ends an executor at the driver's request. Its end is reported when the manager reports the end of the container.
     pub(super) fn kill(&mut self, executor: ExecutorId) {
         let found = self.containers.of(executor).cloned();
         let stage = |id: &ContainerId| Some(self.containers.get(id)?.stage);
@@ -73,9 +73,10 @@ impl Allocator {
         self.containers.release(&id, Residue::Executor(executor));
     }
 
-    /// Handles the driver's question why an executor has ended. If it has not ended yet, the answer comes when it does.
+    /// Handles the driver's question why an executor has ended. If the executor has not ended yet, the answer comes
+    /// when it ends.
     pub(super) fn on_question(&mut self, now: Timestamp, question: u64, executor: ExecutorId) {
-        // The answer may be on its way, so the manager is called soon.
+        // The manager may already know the answer, so it is called soon.
         self.pace.wake(now);
         if self.containers.of(executor).is_some() && self.losses.ask(executor, question) {
             return;

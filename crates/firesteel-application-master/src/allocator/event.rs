@@ -10,13 +10,13 @@ use super::size::ExecutorNeeds;
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("allocator event")]
 pub enum Event {
-    /// The manager has registered the application, for the first time or after it forgot everything.
+    /// The manager has registered the application, for the first time, or again after it forgot everything.
     Registered,
-    /// The driver has registered. Comes before any of its requests.
+    /// The driver has registered. This event comes before any of its requests.
     DriverKnown {
         /// One more than the highest executor number that the driver has seen.
         first_executor: ExecutorId,
-        /// What executors of the default profile need. Ignored once an executor was asked for.
+        /// What executors of the default profile need. Ignored if an executor was already requested.
         needs: ExecutorNeeds,
     },
     /// The driver sets the number of executors, and the hosts that its tasks prefer.
@@ -26,14 +26,14 @@ pub enum Event {
         /// The hosts that the driver excludes.
         excluded: BTreeSet<String>,
     },
-    /// The driver ends executors. The target stays.
+    /// The driver ends executors. The target does not change.
     KillExecutors(Vec<ExecutorId>),
     /// The driver asks why an executor has ended or is about to end.
     AskLoss {
         question: u64,
         executor: ExecutorId,
     },
-    /// The driver is ending. From now on, ends of executors do not count as failures.
+    /// The driver is ending. From now on, executors that end do not count as failed.
     DriverStopping,
     Allocated(Allocated),
     AllocateFailed(AllocateFailure),
@@ -51,9 +51,9 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub profile: ProfileId,
-    /// What its executors need. Fixed when the profile is first named.
+    /// What the executors of the profile need. Fixed when the profile is first named.
     pub needs: ExecutorNeeds,
-    /// The number of executors wanted, including those that it has.
+    /// The number of executors wanted, including the executors that the profile already has.
     pub total: u64,
     /// The number of tasks that an executor runs at once.
     pub tasks_per_executor: u64,
@@ -77,26 +77,26 @@ pub struct Granted {
     pub container: ContainerId,
     pub host: String,
     pub profile: ProfileId,
-    /// Its memory; managers round up.
+    /// The container's memory. Managers round it up.
     pub memory: MiB,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
     pub container: ContainerId,
-    /// How its process ended, or why there is none: see [`Cause`](super::Cause).
+    /// How the container's process ended, or why it never ran: see [`Cause`](super::Cause).
     pub status: i32,
-    /// The manager's message about it, in words.
+    /// The manager's message about the end, in words.
     pub diagnostics: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, firesteel_protocol::Kind)]
 #[kind("call failure")]
 pub enum AllocateFailure {
-    /// The manager was restarted and does not know this attempt.
+    /// The manager was restarted, and does not know this attempt at the application.
     #[error("the manager does not know that the application is registered")]
     NotRegistered,
-    /// The manager has ended this attempt, or has begun another one.
+    /// The manager has ended this attempt at the application, or has begun another one.
     #[error("the manager has given up this attempt")]
     Replaced,
     #[error("{0}")]

@@ -1,4 +1,4 @@
-//! Handles granted containers: they serve requests, and executors are launched in them.
+//! Handles granted containers: they are matched with requests, and executors are launched in them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ struct Arrival {
 }
 
 impl Allocator {
-    /// Matches granted containers with requests, the oldest request first. First it matches all containers with
-    /// requests for their hosts, then the rest with requests for their racks, then with any request. Containers without
-    /// a match are given back.
+    /// Matches granted containers with requests, the oldest request first. All containers are first matched with
+    /// requests for their hosts. The remaining ones are matched with requests for their racks, and then with any
+    /// request. Containers without a match are given back.
     ///
-    /// A request that names hosts may be served elsewhere, since it also asks for any host.
+    /// A request that names hosts also counts as a request for any host, so it may be served elsewhere.
     ///
-    /// Source: Spark on YARN, 4.0.1. There, a container may become unwanted before its executor is launched. It stays
-    /// with the application, unused.
+    /// Source: Spark on YARN, 4.0.1. In Spark, a container can become unneeded before its executor is launched. The
+    /// application then keeps the container unused.
     pub(super) fn on_granted(&mut self, granted: Vec<Granted>) {
         let mut arrivals = Vec::with_capacity(granted.len());
         let mut seen = BTreeSet::new();
@@ -61,13 +61,13 @@ impl Allocator {
         }
     }
 
-    /// Returns the container, unless it is known already or too small for an executor.
+    /// Returns the container, unless it is already known, or too small for an executor.
     fn examine(&mut self, granted: Granted) -> Option<Granted> {
         if self.containers.knows(&granted.container) {
             self.effects.note(Note::GrantedTwice { container: granted.container });
             return None;
         }
-        // A container of a profile that was never requested serves no request, and is given back.
+        // A container whose profile was never requested serves no request, and is given back.
         let Some(profile) = self.profiles.get_mut(&granted.profile) else { return Some(granted) };
         let asked = profile.size.memory;
         if granted.memory >= asked {
@@ -92,7 +92,7 @@ impl Allocator {
         self.containers.insert(container, Container { host: host.into(), profile, stage });
     }
 
-    /// Launches an executor in a container that serves a request, if an executor is still missing.
+    /// Launches an executor in a container that serves a request, if executors are still missing.
     fn use_container(&mut self, granted: Granted, level: Locality) {
         let profile = self.profiles.get_mut(&granted.profile).expect("it has met a request of the profile");
         if profile.launched() >= profile.target() {
@@ -119,8 +119,8 @@ impl Allocator {
         self.effects.push(Effect::Launch(launch));
     }
 
-    /// Records that a container's process runs. Ignores late reports about containers that were given back or have
-    /// ended.
+    /// Records that a container's process runs. Ignores late reports about containers that have ended or were given
+    /// back.
     pub(super) fn on_started(&mut self, id: &ContainerId) {
         let Some(profile) = self.containers.run(id) else { return };
         let profile = self.profiles.get_mut(&profile).expect("an executor's profile is known");

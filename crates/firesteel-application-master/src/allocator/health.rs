@@ -1,4 +1,4 @@
-//! Failed executors, and hosts that are excluded.
+//! Counts failed executors, and excludes hosts.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::config::HostExclusion;
 pub(super) struct Health {
     exclusion: HostExclusion,
     window: Option<Duration>,
-    /// The maximum number of remembered failures: the number that ends the application.
+    /// The maximum number of remembered failures: with this number, the application ends.
     most: usize,
     failures: VecDeque<Timestamp>,
     on_host: BTreeMap<String, VecDeque<Timestamp>>,
@@ -24,16 +24,16 @@ pub(super) struct Health {
     by_driver: BTreeSet<String>,
     by_failures: BTreeMap<String, Timestamp>,
     told: BTreeSet<String>,
-    /// The hosts that the last call named.
+    /// The excluded hosts that the last call named.
     named: BTreeSet<String>,
-    /// The hosts named in calls that the manager may not have received.
+    /// The hosts in calls that the manager may not have received.
     doubted: BTreeSet<String>,
 }
 
 /// The result of counting a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing more happens. The failure itself may or may not count.
+    /// Nothing more happens. The failure may have been counted or not.
     Nothing,
     /// The host is excluded from now on, after this number of failures.
     Excluded { failures: u64 },
@@ -61,8 +61,8 @@ impl Health {
         }
     }
 
-    /// Counts an executor that failed on this host. A failure on a host that is already excluded for failures does not
-    /// count.
+    /// Counts an executor that failed on this host. If the host is already excluded because of failures, the failure
+    /// does not count.
     pub(super) fn failed(&mut self, now: Timestamp, host: &str, counts_against: CountsAgainst) -> Verdict {
         let HostExclusion::On { failures: most, timeout } = self.exclusion else {
             return self.count(now, counts_against);
@@ -79,7 +79,7 @@ impl Health {
         let on_host = self.on_host.entry(host.to_owned()).or_default();
         on_host.push_back(now);
         let failures = count(on_host, now, window);
-        // Further failures are not needed to exclude the host again.
+        // To exclude the host again, no more failures than these are needed.
         while on_host.len() as u64 > most.saturating_add(1) {
             on_host.pop_front();
         }
@@ -100,7 +100,7 @@ impl Health {
         Verdict::Nothing
     }
 
-    /// The number of failed executors within the window, up to the limit.
+    /// The number of failed executors within the window, at most the limit.
     pub(super) fn failures(&mut self, now: Timestamp) -> u64 {
         count(&mut self.failures, now, self.window)
     }
@@ -110,7 +110,7 @@ impl Health {
         self.by_driver = hosts;
     }
 
-    /// The changes for the manager: hosts that are newly excluded, and hosts that no longer are.
+    /// The changes to send to the manager: hosts that are newly excluded, and hosts that are no longer excluded.
     pub(super) fn changes(&mut self, now: Timestamp) -> (Vec<String>, Vec<String>) {
         self.by_failures.retain(|_, until| *until > now);
         self.on_host.retain(|_, times| count(times, now, self.window) > 0);
@@ -147,7 +147,7 @@ impl Health {
     }
 }
 
-/// The number of failures within the window. Forgets older ones.
+/// The number of failures within the window. Forgets older failures.
 fn count(times: &mut VecDeque<Timestamp>, now: Timestamp, window: Option<Duration>) -> u64 {
     if let Some(window) = window {
         while times.front().is_some_and(|time| *time < now - window) {

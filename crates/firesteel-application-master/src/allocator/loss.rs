@@ -1,4 +1,4 @@
-//! Why executors have ended, and the driver's questions about it.
+//! The reasons why executors have ended, and the driver's questions about them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +12,7 @@ pub enum Loss {
     #[display("{cause}{}{diagnostics}", if diagnostics.is_empty() { "" } else { ": " })]
     Ended {
         cause: Cause,
-        /// The manager's message about it, in words.
+        /// The manager's message about the end, in words.
         diagnostics: String,
     },
     #[display("the driver ended it")]
@@ -21,9 +21,9 @@ pub enum Loss {
     NotStarted { error: String },
 }
 
-/// The maximum number of remembered losses that the driver has not asked about.
+/// The maximum number of remembered losses about which the driver has not asked.
 const MOST_REMEMBERED: usize = 1000;
-/// The losses that the driver has not asked about, and the driver's questions about live executors.
+/// The maximum number of the driver's open questions about live executors.
 pub(super) const MOST_OPEN: usize = 1000;
 
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,7 @@ impl Losses {
         self.open_in_all > 0
     }
 
-    /// Adds a question about an executor that has not ended. Returns whether there was room for it.
+    /// Adds a question about an executor that has not ended. Returns `false` if there are too many questions.
     pub(super) fn ask(&mut self, executor: ExecutorId, question: u64) -> bool {
         let room = self.open_in_all < MOST_OPEN;
         if room {
@@ -50,15 +50,15 @@ impl Losses {
         room
     }
 
-    /// Takes a loss, for the first question about it.
+    /// Removes and returns a loss, for the first question about it.
     pub(super) fn tell(&mut self, executor: ExecutorId) -> Option<Loss> {
         let loss = self.known.remove(&executor)?;
         self.order.retain(|other| *other != executor);
         Some(loss)
     }
 
-    /// Records that an executor has ended. Returns the questions that this answers. If there are none, keeps the loss
-    /// for the first question.
+    /// Records that an executor has ended. Returns the questions that are now answered. If there are none, keeps the
+    /// loss for the first question.
     pub(super) fn lose(&mut self, executor: ExecutorId, loss: &Loss) -> Vec<u64> {
         let questions = self.open.remove(&executor).unwrap_or_default();
         self.open_in_all -= questions.len();

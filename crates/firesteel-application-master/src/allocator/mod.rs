@@ -2,12 +2,12 @@
 //!
 //! The *manager* (YARN's ResourceManager) decides which application gets which container. The allocator asks it for
 //! containers on the hosts where tasks prefer to run. It matches granted containers with its requests: by host, then by
-//! rack, then any. It has executors launched in them, and gives back containers that it cannot use. It counts failures,
-//! excludes hosts with many of them, and says when the application has failed.
+//! rack, then any. It launches executors in the matched containers, and gives back containers that it cannot use. It
+//! counts failures, excludes hosts with many failures, and decides when the application has failed.
 //!
-//! It does not know YARN's protocol. [`Effect::Allocate`] has the wanted number of containers at each location, and
-//! [`Event::Allocated`] has the granted containers. `firesteel_placement` matches containers with requests. It uses the
-//! same rule by which the Master ranks Workers near an application's preferred hosts.
+//! The allocator does not use YARN's protocol. [`Effect::Allocate`] has the wanted number of containers at each
+//! location, and [`Event::Allocated`] has the granted containers. `firesteel_placement` matches containers with
+//! requests, by the same rule by which the Master ranks Workers near an application's preferred hosts.
 //!
 //! ```text
 //!  RequestExecutors -> target --renew--> requests --asks--> manager
@@ -59,7 +59,7 @@ pub use note::Note;
 pub use size::{Amount, BadAmount, ContainerSize, ExecutorNeeds, Sizing};
 pub use view::{AllocatorView, ProfileView};
 
-/// The maximum number of hosts remembered as being decommissioned.
+/// The maximum number of decommissioned hosts that are remembered.
 const MOST_DECOMMISSIONING: usize = 200;
 
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub struct Allocator {
     machines: Option<u64>,
     /// When the last answered call was made.
     heard: Timestamp,
-    /// The decommissioned hosts that the driver was told of.
+    /// The decommissioned hosts about which the driver was informed.
     decommissioning: VecDeque<String>,
     driver_is_stopping: bool,
     unexpected_ends: u64,
@@ -129,13 +129,13 @@ impl Allocator {
         }
     }
 
-    /// The size of a container for an executor of this profile, if the profile is known.
+    /// The size of a container for an executor of this profile. `None` if the profile is not known.
     #[must_use]
     pub fn size(&self, profile: ProfileId) -> Option<Arc<ContainerSize>> {
         self.profiles.get(&profile).map(|profile| Arc::clone(&profile.size))
     }
 
-    /// The executors that were launched and have no reported end, by number.
+    /// The executors that were launched and whose ends are not reported, by number.
     pub(crate) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
         self.containers.executors()
     }
@@ -198,7 +198,8 @@ impl Machine for Allocator {
 }
 
 impl Allocator {
-    /// Handles the manager's registration of the application. The manager knows only the containers that it granted.
+    /// Handles the manager's registration of the application. After a registration, the manager knows only the
+    /// containers that it has granted.
     fn on_registered(&mut self, now: Timestamp) {
         self.phase = Phase::Registered;
         self.errors = 0;
@@ -227,10 +228,10 @@ impl Allocator {
         profile.size = Arc::new(self.config.sizing.default_container());
     }
 
-    /// Handles the driver's request, which replaces its last one. It contains the tasks' preferences for all profiles,
-    /// and targets for some profiles.
+    /// Handles the driver's request, which replaces its previous one. The request contains the tasks' preferences for
+    /// all profiles, and targets for some profiles.
     ///
-    /// Source: Spark on YARN, 4.0.1, where hosts are excluded only if a target changes at the same time.
+    /// Source: Spark on YARN, 4.0.1. Spark excludes hosts only if a target changes at the same time.
     fn on_request(&mut self, now: Timestamp, targets: Vec<Target>, excluded: BTreeSet<String>) {
         self.health.exclude(excluded.into_iter().take(MOST_PREFERRED).collect());
         let mut change = Change::None;
@@ -331,13 +332,13 @@ impl Allocator {
         }
     }
 
-    /// Whether the next call may bring something that is wanted.
+    /// Whether the next call may bring a container or an answer that is wanted.
     fn wanted(&self) -> Wanted {
         let pending = self.profiles.values().any(|profile| profile.requests.pending() > 0);
         if pending || self.losses.is_awaited() { Wanted::Something } else { Wanted::Nothing }
     }
 
-    /// Calls the manager, if a call is due, with all changes since the last call.
+    /// If a call is due, calls the manager with all changes since the last call.
     fn settle(&mut self, now: Timestamp) {
         if !self.pace.is_due(now) {
             return;

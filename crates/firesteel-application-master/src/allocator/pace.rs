@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use firesteel_protocol::time::Timestamp;
 
-/// The pace of calls to the manager. There is one call at a time. Calls are a heartbeat apart. While something is
-/// wanted, they start at a short interval that doubles with each call.
+/// The pace of calls to the manager. At most one call is open at a time. Calls are a heartbeat apart. While something
+/// is wanted, calls begin at a short interval, which doubles with each call.
 ///
 /// ```text
 ///  calls while something is wanted: at once, after 200 ms, 400, 800, 1600, 3000, 3000 ..
@@ -30,7 +30,7 @@ pub(super) struct Pace {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// No call is to be made.
+    /// No call is planned.
     Asleep,
     /// The next call is due at this time.
     Waiting(Timestamp),
@@ -58,7 +58,7 @@ impl Pace {
         Self { heartbeat, initial, next: initial, called: None, state: State::Asleep }
     }
 
-    /// Starts with a call at once.
+    /// Starts the pace: the first call is due at once.
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next = self.initial;
         self.state = State::Waiting(now);
@@ -94,7 +94,7 @@ impl Pace {
 
     /// Records that the call was answered, or failed.
     pub(super) fn answered(&mut self, now: Timestamp, wanted: Wanted) {
-        // An answer without a call changes no pause.
+        // If there was no call, the answer does not change the pause.
         let State::Called(woken) = self.state else { return };
         let pause = match wanted {
             Wanted::Something => {
@@ -113,7 +113,7 @@ impl Pace {
         }
     }
 
-    /// Handles new demand: the pauses start again, and the next call comes an initial pause after the last one.
+    /// Handles new demand: the pauses start again, and the next call is due an initial pause after the last one.
     pub(super) fn wake(&mut self, now: Timestamp) {
         self.next = self.initial;
         match &mut self.state {
@@ -137,7 +137,7 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
-    /// A pace after its first call, made and answered at 1,000.
+    /// A pace after its first call, which was made and answered at 1,000 ms.
     fn pace(wanted: Wanted) -> Pace {
         let mut pace = Pace::new(MS(3000), MS(200));
         pace.start(at(1000));
@@ -175,7 +175,7 @@ mod tests {
         pace.answered(at(1210), Wanted::Nothing);
         pace.wake(at(3000));
         assert_eq!(pace.deadline(), Some(at(3000)));
-        // New demand during a call is remembered.
+        // New demand that comes during a call is remembered.
         pace.call(at(3000));
         pace.wake(at(3001));
         pace.answered(at(3002), Wanted::Something);

@@ -33,7 +33,7 @@ pub(super) struct Profile {
     passed_over: PassedOver,
 }
 
-/// The inputs for new requests.
+/// The facts on which new requests depend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking<'a> {
     pub(super) topology: &'a Topology,
@@ -75,7 +75,7 @@ impl Profile {
         change
     }
 
-    /// Replaces the facts about waiting tasks, within the limits that a valid driver keeps.
+    /// Replaces the facts about waiting tasks, cut to the limits that a valid driver keeps.
     pub(super) fn set_hints(&mut self, target: &mut Target) {
         self.tasks = target.tasks;
         self.tasks_per_executor = target.tasks_per_executor;
@@ -93,12 +93,12 @@ impl Profile {
         self.running + self.starting
     }
 
-    /// Asks for executors, or withdraws requests, until the target equals executors plus requests.
+    /// Adds or withdraws requests until executors and requests together equal the target.
     ///
-    /// Pending requests stay while nothing is missing, even if tasks now prefer other hosts. A request for a single
-    /// host is made again if the host did not grant it in time.
+    /// If no executor is missing, pending requests stay as they are, even if tasks now prefer other hosts. A request
+    /// for a single host is repeated for another host if the first one did not grant it in time.
     ///
-    /// Source: Spark on YARN, 4.0.1, which does not count executors that are being started among those of a host.
+    /// Source: Spark on YARN, 4.0.1. Among the executors of a host, Spark does not count those that are being started.
     pub(super) fn renew(&mut self, now: Timestamp, how: &Asking<'_>) {
         match how.naming {
             Naming::Many => {}

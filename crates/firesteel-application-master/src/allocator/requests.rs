@@ -12,18 +12,18 @@ use super::effect::Location;
 /// and rack finds the group that a container serves, so the cost of a granted container does not grow with the number
 /// of requests. (Spark looks at every request.)
 ///
-/// The numbers for the manager are computed by location once for each call, since a request for many hosts counts at
-/// each of them.
+/// The numbers for the manager are computed by location, once for each call, because a request for many hosts counts at
+/// each host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
-    /// The groups by number, which is also their age: numbers only grow.
+    /// The groups by number. A lower number means an older group.
     groups: BTreeMap<u64, Group>,
     next: u64,
     located: LocalityIndex<u64>,
     pending: u64,
-    /// The number wanted at each location, without changes since the last call.
+    /// The number wanted at each location, as of the last call.
     wanted: BTreeMap<Location, u64>,
-    /// The groups that have grown or shrunk since the last call, with the difference.
+    /// The groups that have grown or shrunk since the last call, with the difference in the number of executors.
     moved: BTreeMap<u64, (Arc<Sites>, i64)>,
     /// The locations that the next call must name in any case.
     touched: BTreeSet<Location>,
@@ -39,7 +39,7 @@ struct Group {
     since: Timestamp,
 }
 
-/// The groups, sorted by the present preferences of waiting tasks. Each part is in order of age.
+/// The groups of requests, divided by the present preferences of waiting tasks. Each part is in the order of age.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     /// Groups with a host that waiting tasks prefer.
@@ -68,7 +68,7 @@ impl Requests {
         self.groups.insert(id, Group { sites, executors, since: now });
     }
 
-    /// Withdraws at most `most` requests of these groups, in this order. Returns the number withdrawn.
+    /// Withdraws at most `most` requests of these groups, in this order. Returns the number of withdrawn requests.
     pub(super) fn cancel(&mut self, ids: &[u64], most: u64) -> u64 {
         let mut left = most;
         for id in ids {
@@ -79,7 +79,7 @@ impl Requests {
         most - left
     }
 
-    /// The groups that name exactly one host. Returned with the host and the group's time.
+    /// The groups that name exactly one host: the number, the host and the time of each.
     pub(super) fn of_one_host(&self) -> impl Iterator<Item = (u64, &str, Timestamp)> {
         self.groups.iter().filter_map(|(id, group)| {
             let mut hosts = group.sites.hosts();
@@ -93,7 +93,7 @@ impl Requests {
         ids.iter().filter_map(|id| self.groups.get(id)).map(|group| group.executors).sum()
     }
 
-    /// Lets a container serve the oldest matching request at this level. Returns whether there is one.
+    /// Lets a container serve the oldest matching request at this level. Returns whether a request matched.
     pub(super) fn serve(&mut self, container: &Sites, level: Locality) -> bool {
         let id = self.located.first(container, level);
         id.inspect(|id| self.take_from(*id, 1)).is_some()
@@ -115,7 +115,7 @@ impl Requests {
         *moved -= i64::try_from(count).unwrap_or(i64::MAX);
     }
 
-    /// All groups, sorted by the present preferences of waiting tasks.
+    /// All groups, divided by the present preferences of waiting tasks.
     pub(super) fn parts(&self, on_hosts: &BTreeMap<String, u64>) -> Parts {
         let mut parts = Parts::default();
         for (id, group) in &self.groups {
@@ -144,14 +144,14 @@ impl Requests {
         pending
     }
 
-    /// Handles a container that serves no request. The manager may now count one less than was requested, so the next
-    /// call names these locations again.
+    /// Handles a container that serves no request. The manager may now count one container less than was requested. So
+    /// the next call names its locations again.
     pub(super) fn remind(&mut self, container: &Sites) {
         self.touched.extend(locations(container));
     }
 
-    /// The numbers that the next call must name. Such a number has changed, or the manager may have reduced it or not
-    /// received it.
+    /// The numbers that the next call must name. A number must be named if it has changed, or if the manager may have
+    /// reduced it or not received it.
     pub(super) fn asks(&mut self) -> Vec<(Location, u64)> {
         for (_, (sites, moved)) in std::mem::take(&mut self.moved) {
             for location in locations(&sites) {

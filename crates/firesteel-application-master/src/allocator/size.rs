@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use firesteel_placement::{Cores, MiB};
 
-/// The needs of one profile's executors. Fields that are `None` are inherited from the default profile. Exceptions: the
-/// overhead follows from the profile's own heap, and resources are never inherited.
+/// The needs of one profile's executors. Fields that are `None` are inherited from the default profile, with two
+/// exceptions: the overhead follows from the profile's own heap, and resources are never inherited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecutorNeeds {
     pub cores: Option<Cores>,
@@ -28,15 +28,15 @@ pub struct ExecutorNeeds {
 /// Source: Spark on YARN, 4.0.1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizing {
-    /// The cores of an executor if the driver names none.
+    /// The cores of an executor if the driver sets none.
     pub cores: Cores,
-    /// The memory of an executor if the driver names none.
+    /// The memory of an executor if the driver sets none.
     pub memory: MiB,
     /// What executors of the default profile need.
     pub default: ExecutorNeeds,
-    /// The overhead as a part of the executor's own memory. Spark's default is 0.1.
+    /// The overhead as a fraction of the executor's own memory. Spark's default is 0.1.
     pub overhead_factor: f64,
-    /// The least overhead. Spark's default is 384 MiB.
+    /// The minimum overhead. Spark's default is 384 MiB.
     pub least_overhead: MiB,
     /// The manager's names of resources, if they differ from Spark's: `gpu` is `yarn.io/gpu`.
     pub names: BTreeMap<String, String>,
@@ -61,7 +61,7 @@ impl Default for Sizing {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerSize {
-    /// Its virtual cores: the executor's cores.
+    /// The virtual cores of the container: the executor's cores.
     pub cores: Cores,
     pub memory: MiB,
     pub own_memory: MiB,
@@ -74,7 +74,7 @@ impl Sizing {
     #[must_use]
     pub fn default_container(&self) -> ContainerSize {
         let mut size = self.memory_and_cores(&self.default);
-        // As in Spark, only custom resources that the manager has a name for are requested.
+        // As in Spark, custom resources are requested only if the manager has a name for them.
         let named =
             |(spark, amount): (&String, &u64)| Some((self.names.get(spark)?.clone(), Amount::plain(*amount)));
         size.resources.extend(self.extra.clone());
@@ -111,7 +111,7 @@ impl Sizing {
     }
 
     fn overhead(&self, own_memory: MiB) -> MiB {
-        // Truncated to whole MiB, as in Spark. A product that is out of range saturates.
+        // The product is truncated to whole MiB, as in Spark. If it is out of range, it saturates.
         MiB((own_memory.0 as f64 * self.overhead_factor) as i64).max(self.least_overhead)
     }
 }
@@ -135,7 +135,7 @@ impl Amount {
 #[error("{0:?} is no amount of a resource: write a number and perhaps a unit, such as 2 or 2G")]
 pub struct BadAmount(pub String);
 
-/// Parsed from digits and optional letters. `g`, `t` and `p` become upper case.
+/// Parses digits and optional letters. The letters `g`, `t` and `p` become upper case.
 ///
 /// Source: Spark on YARN, 4.0.1.
 impl FromStr for Amount {

@@ -7,11 +7,11 @@ use firesteel_protocol::ids::ProfileId;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorView {
     pub profiles: BTreeMap<ProfileId, ProfileView>,
-    /// The number of machines in the cluster, once the manager has told it.
+    /// The number of machines in the cluster, once the manager has reported it.
     pub machines: Option<u64>,
     /// The number of executors that failed within the window.
     pub failures: u64,
-    /// The number of executors that ended without being asked to.
+    /// The number of executors that ended although nobody asked them to.
     pub unexpected_ends: u64,
     /// The number of containers that were given back and have not ended.
     pub released: u64,
@@ -20,7 +20,7 @@ pub struct AllocatorView {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileView {
     pub target: u64,
-    /// The number of executors asked for and not granted.
+    /// The number of executors that were requested and not granted yet.
     pub pending: u64,
     pub starting: u64,
     pub running: u64,

@@ -48,7 +48,7 @@ fn a_driver_that_is_done_and_gone_is_not_waited_for() {
     bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
     let effects = bench.apply(Event::Disconnected { peer: DRIVER });
     assert_eq!(effects, [unregister(FinalStatus::Succeeded, "the driver is done")]);
-    // A driver that stays does not wait forever.
+    // Even if the driver stays connected, the application does not wait for ever.
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     bench.grant(1);
     bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
@@ -79,7 +79,7 @@ fn the_manager_is_told_what_the_driver_says_of_its_work() {
         ),
     ];
     for (outcome, status, code, message) in cases {
-        // Another attempt is possible, but would have no driver.
+        // Another attempt is possible, but there would be no driver for it.
         let mut bench = Bench::serving(ExecutorLimit::AtMost(0));
         let told = DriverToMaster::UnregisterApplication { app: app(), outcome: Some(outcome.clone()) };
         let effects = bench.driver(told);
@@ -150,7 +150,7 @@ fn a_programs_exit_code_is_the_applications() {
     let effects = bench.apply(Event::ProgramEnded(ExitStatus::Code(1)));
     assert_eq!(effects, [unregister(FinalStatus::Failed, words)], "its driver's words are added");
 
-    // A program that had nothing to do never had a driver, and has succeeded.
+    // A program that had nothing to do never had a driver, but has succeeded.
     let mut bench = Bench::new(Mode::Cluster);
     assert_eq!(bench.apply(Event::ProgramEnded(ExitStatus::Code(0))), [Effect::Register]);
 

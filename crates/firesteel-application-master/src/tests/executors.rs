@@ -1,4 +1,4 @@
-//! Executors start and end, and the driver is told.
+//! Executors start and end, and the driver gets messages about this.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn every_end_is_told_with_its_reason() {
         bench.apply(Event::ContainerStarted { container: container(1) });
         let effects = bench.end(1, status, diagnostics);
         match (&effects[..], &expected) {
-            // The words of the cause come from the allocator.
+            // The text of the cause comes from the allocator.
             (
                 [
                     Effect::Send {
@@ -82,7 +82,7 @@ fn a_driver_is_told_of_executors_on_a_host_that_is_being_decommissioned() {
         let effects = bench.answer(Allocated { machines: 3, decommissioning, ..Allocated::default() });
         assert_eq!(effects, Vec::from_iter(told.then(|| leaving.clone())), "{host}");
     }
-    // A driver that returns is told again.
+    // A returning driver gets the messages again.
     bench.apply(Event::Disconnected { peer: DRIVER });
     let description = description(ExecutorLimit::AtMost(1));
     let back = bench.driver(DriverToMaster::RegisterApplication(Box::new(description)));
@@ -116,7 +116,7 @@ fn hosts_where_tasks_would_like_to_run_are_asked_for() {
         bench.driver(DriverToMaster::PreferHosts { app: app(), preferences: Box::new(preferences) }),
         []
     );
-    // Four tasks are two executors of two cores.
+    // Four tasks need two executors of two cores.
     let places: Vec<_> =
         asked(&bench.call()).into_iter().map(|(_, place, count, _)| (place, count)).collect();
     assert_eq!(places, [("host1".to_owned(), 2), ("*".to_owned(), 2)]);
@@ -161,7 +161,7 @@ fn an_executor_that_has_had_its_turn_is_not_replaced() {
     bench.grant(1);
     bench.apply(Event::ContainerStarted { container: container(1) });
     bench.end(1, 3, "");
-    // One is still wanted, and was already requested.
+    // One executor is still wanted, and was already requested.
     assert_eq!(bench.call(), Call::default());
 }
 

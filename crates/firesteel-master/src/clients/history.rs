@@ -1,4 +1,4 @@
-//! The history as clients read it, page by page.
+//! The history, as clients read it page by page.
 
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ use crate::tables::applications::application::{Application, Profile};
 use crate::tables::applications::exclusions::FailureHistory;
 use crate::{Audit, Effect, Master, Note, Outbound};
 
-/// Advice is computed for this number of profiles only. Each piece of advice costs several placements.
+/// Advice is computed for at most this number of profiles, because each piece of advice costs several placements.
 const MOST_ADVISED: usize = 8;
 /// The maximum number of applications with the same name that an answer lists.
 const MOST_NAMESAKES: usize = 20;
@@ -83,13 +83,13 @@ impl Master {
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
 
-    /// Logs a person's request and its result.
+    /// Logs a user's request and its result.
     pub(crate) fn audit(&mut self, audit: Audit) {
         self.effects.note(Note::Audited(Box::new(audit)));
     }
 
-    /// Finds an application by its id or name. A name means the only live application that has it, or else
-    /// the latest ended one.
+    /// Finds an application by its id or name. A name means the only live application with this name. If none is live,
+    /// it means the latest ended one.
     fn meant(&self, which: &str) -> Meant {
         let id = AppId::new(which);
         if self.applications.get(&id).is_some() {
@@ -140,7 +140,7 @@ impl Master {
             let mut view = Self::profile(*id, &stand);
             if profiles.len() < MOST_ADVISED {
                 let demand = app.demand(profile);
-                // Advice for one more executor would not start a gang.
+                // Advice that lets one more executor fit would not start a gang.
                 let gang = app.gang(&demand);
                 view.outlook = if gang.is_some() { None } else { outlook(&demand, &free, &whole) };
                 let (order, strategy) = (self.config.worker_order, self.config.strategy);
@@ -179,7 +179,7 @@ impl Master {
         }
     }
 
-    /// The Workers that are late. Those with the most executors of the application come first.
+    /// The Workers that have missed heartbeats. Workers with more executors of the application come first.
     fn late_workers(&self, app: &Application) -> Vec<LateWorker> {
         let late = |slot: Slot| LateWorker {
             worker: self.workers.row(slot).description.id.clone(),
@@ -195,7 +195,7 @@ impl Master {
         self.applications.queue().filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
     }
 
-    /// The Workers that are excluded for an application, longest exclusion first.
+    /// The Workers that are excluded for an application. The longest exclusion comes first.
     fn excluded_for(&self, app: &Application) -> Vec<ExcludedWorker> {
         let view = |(slot, failure_history): (Slot, &FailureHistory)| ExcludedWorker {
             worker: self.workers.row(slot).description.id.clone(),
@@ -251,7 +251,7 @@ impl Master {
 
     /// Ends an application at the request of a client.
     ///
-    /// Source: Spark Master, 4.0.1 (the `kill` link of its page), where its state is KILLED, too.
+    /// Source: Spark Master, 4.0.1 (the `kill` link of its page). There, the application's state is KILLED, too.
     fn kill_application(&mut self, now: Timestamp, which: &str, by: &str) -> KillAnswer {
         match self.meant(which) {
             Meant::Unknown => KillAnswer::Unknown,
@@ -272,7 +272,7 @@ impl Master {
     }
 }
 
-/// A profile, with the room that the cluster has for it.
+/// A profile, and how many of its executors fit in the cluster.
 struct ProfileStand<'a> {
     app: &'a Application,
     profile: &'a Profile,

@@ -1,4 +1,5 @@
-//! Why an application has no more executors. Of all reasons that hold, the answer names the one with the lowest rank.
+//! Why an application does not have more executors. If several reasons hold, the answer names the one with the lowest
+//! rank.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,31 +16,31 @@ use crate::tables::applications::application::{Application, Profile};
 use crate::tables::workers::health::Availability;
 use crate::tables::workers::row::WorkerRow;
 
-/// A reason names at most this number of Workers' labels.
+/// The maximum number of Workers' labels that a reason names.
 const MOST_LABELS: usize = 4;
 
-/// The inputs for an application's shortfalls. Its driver and clients get the same answer.
+/// The facts from which an application's shortfalls are computed. Its driver and clients get the same answer.
 pub(crate) struct Reasons<'a> {
     master: &'a Master,
     app: &'a Application,
-    /// The Workers that do not leave, each with the obstacle that keeps it from running more executors of the
-    /// application.
+    /// The Workers that are not leaving. Each has the obstacle that keeps it from running more executors of the
+    /// application, if any.
     workers: Vec<(&'a WorkerRow, Option<Obstacle<'a>>)>,
-    /// Why no executor is launched for any profile.
+    /// Why no executor is launched for any profile, if this is the case.
     paused: Option<Reason>,
-    /// The profile that is served first, and why it waits although there may be room.
+    /// The profile that is served first, and the reason why it waits although it may fit.
     held_back: Option<(ProfileId, Reason)>,
 }
 
-/// Why a Worker gets no executors of an application, even if it has room.
+/// Why a Worker gets no executors of an application, even if it has enough free resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Obstacle<'a> {
-    /// Its label admits only other applications.
+    /// The Worker's label admits only other applications.
     Label(&'a Label),
-    /// The application excludes its host.
+    /// The application excludes the Worker's host.
     Avoided,
     Impaired(String),
-    /// It is excluded for a while.
+    /// The Worker is excluded for a while.
     Excluded,
 }
 
@@ -62,8 +63,8 @@ impl<'a> Reasons<'a> {
         Self { master, app, workers, paused, held_back }
     }
 
-    /// What a profile lacks, and the reason. `None` if it lacks nothing, or if a Worker has room that the profile will
-    /// get.
+    /// What a profile lacks, and the reason. `None` if it lacks nothing, or if it will get the free resources of a
+    /// Worker.
     pub(crate) fn shortfall(&self, id: ProfileId, profile: &Profile) -> Option<Shortfall> {
         let demand = self.app.demand(profile);
         if !demand.allows_one_more() {
@@ -80,33 +81,34 @@ impl<'a> Reasons<'a> {
         if !has_room {
             all.extend(self.by_room(demand));
         }
-        // If another Worker has room, these do not keep the application waiting, unless it needs several.
+        // If another Worker has room, these obstacles do not keep the application waiting, unless it needs several
+        // Workers.
         if !has_room || held_back.is_some() {
             all.extend(self.by_obstacles(demand));
         }
         all
     }
 
-    /// Why Workers lack room. Also names the case that there are no Workers.
+    /// The reason why Workers lack free resources. Also names the case that there are no Workers.
     fn by_room(&self, demand: &Demand) -> Option<Reason> {
         if self.workers.is_empty() {
             return Some(Reason::NoWorkers);
         }
         let admitted = |obstacle: &Option<Obstacle<'_>>| !matches!(obstacle, Some(Obstacle::Label(_)));
-        // If all Workers only run executors of others, report these anyway.
+        // If all Workers run only executors of other applications, the reason considers these Workers anyway.
         let none = !self.workers.iter().any(|(_, obstacle)| admitted(obstacle));
         let rows = || self.workers.iter().filter(|(_, it)| none || admitted(it)).map(|(row, _)| *row);
         let free: Vec<Offer<'_>> =
             rows().map(WorkerRow::readmitted_offer).filter(|offer| !offer.fits(demand)).collect();
         let whole: Vec<Offer<'_>> = rows().map(WorkerRow::whole_offer).collect();
         let lacks = (!free.is_empty()).then(|| shortfall::shortfall(demand, &free, &whole)).flatten()?;
-        // If a Worker is too small anyway, nobody holds the cores that it lacks.
+        // If a Worker is too small in total, its missing cores are not held by another application.
         let lacks_cores = rows()
             .any(|row| row.whole_offer().fits(demand) && row.readmitted_offer().cores < demand.size.step());
         Some(self.with_holder(lacks, lacks_cores))
     }
 
-    /// The obstacles that keep Workers with room from being used.
+    /// The obstacles that keep Workers with enough free resources from being used.
     fn by_obstacles(&self, demand: &Demand) -> Vec<Reason> {
         let mut labels: BTreeMap<&Label, u64> = BTreeMap::new();
         let (mut avoided, mut excluded, mut impaired) = (0, 0, Vec::new());
@@ -134,7 +136,7 @@ impl<'a> Reasons<'a> {
         all.into_iter().flatten().collect()
     }
 
-    /// The reason of a shortfall. Names who holds the cores if Workers lack cores.
+    /// The reason of a shortfall. If Workers lack cores, the reason names the application that holds them.
     fn with_holder(&self, short: Shortfall, lacks_cores: bool) -> Reason {
         let Reason::Busy { workers } = short.reason else { return short.reason };
         let holders = || self.master.other_holders(self.app).filter(|_| lacks_cores);
@@ -145,7 +147,7 @@ impl<'a> Reasons<'a> {
             cores: self.cores_on_living_workers(other),
             of: self.master.workers.totals().cores,
         });
-        // An application that holds less than this one hardly blocks it.
+        // An application that holds fewer cores than this one hardly blocks it.
         match holder.filter(|holder| holder.cores > self.app.cores_granted) {
             Some(holder) => Reason::Held { workers, holder, others: holders().count() as u64 - 1 },
             None => Reason::Busy { workers },
@@ -161,8 +163,8 @@ impl<'a> Reasons<'a> {
 }
 
 impl<'a> Obstacle<'a> {
-    /// The obstacle that keeps a Worker from running more executors of an application. If there are several, the
-    /// longest-lasting one.
+    /// The obstacle that keeps a Worker from running more executors of an application. If there are several, the one
+    /// that lasts longest.
     fn of(app: &Application, row: &'a WorkerRow, excluded: bool) -> Option<Self> {
         if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
             return Some(Self::Label(label));

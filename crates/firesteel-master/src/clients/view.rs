@@ -17,7 +17,7 @@ use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::merged::merged;
 
 impl Master {
-    /// A copy of all tables, of any size.
+    /// A copy of all tables, whatever their size.
     #[must_use]
     pub fn view(&self) -> MasterView {
         let StateHead { url, web_address, scheduling, reserved, lag_millis, totals: _ } = self.head();
@@ -37,7 +37,7 @@ impl Master {
         }
     }
 
-    /// When the executors and cluster drivers that Workers run for another Master are ended.
+    /// When the executors and cluster drivers end that Workers run for another Master.
     fn foreign_until(&self) -> Timestamp {
         self.next_foreign_end().unwrap_or(self.now)
     }
@@ -101,8 +101,8 @@ impl Master {
         StateRow::Application { number, view: Box::new(view) }
     }
 
-    /// The live executors from this place on. An application without executors is a step, too, since there may be very
-    /// many.
+    /// The live executors, beginning at this place. An application without executors is a step of its own, because
+    /// there may be very many.
     fn executor_rows(&self, (first, executor): (u64, ExecutorId)) -> impl Iterator<Item = Step> {
         self.applications.live_from(first).flat_map(move |app| {
             let from = if app.sequence == first { executor } else { ExecutorId(0) };

@@ -1,4 +1,4 @@
-//! Moves ended applications and cluster drivers from the tables of the latest ones to the history.
+//! Moves ended applications and cluster drivers to the history when they are no longer among the latest.
 
 use firesteel_protocol::time::Timestamp;
 
@@ -8,14 +8,14 @@ use crate::tables::archive::past_driver;
 use crate::tables::drivers::table::PastDriver;
 
 impl Master {
-    /// Moves applications that are no longer among the latest to the history.
+    /// Moves applications to the history that are no longer among the latest ended ones.
     pub(crate) fn archive_applications(&mut self, now: Timestamp, dropped: Vec<(u64, Ended)>) {
         for (_, ended) in dropped {
             self.archive.insert(now, ended.past(), self.config.history);
         }
     }
 
-    /// Moves cluster drivers that are no longer among the latest to the history.
+    /// Moves cluster drivers to the history that are no longer among the latest ended ones.
     pub(crate) fn archive_drivers(&mut self, now: Timestamp, dropped: Vec<(u64, PastDriver)>) {
         for (number, driver) in dropped {
             self.archive.insert(now, past_driver(number, &driver), self.config.history);

@@ -1,4 +1,4 @@
-//! How a record can contradict the records before it.
+//! How a journal record can contradict the records before it.
 
 use firesteel_protocol::ids::ExecutorId;
 
@@ -10,10 +10,10 @@ pub enum Contradiction {
     NoApplication(u64),
     #[display("application {_0} has no executor {_1}")]
     NoExecutor(u64, ExecutorId),
-    /// It adds something that exists already.
+    /// The record adds something that already exists.
     #[display("what it adds is already there")]
     Twice,
-    /// The Worker has no such addresses free.
+    /// The Worker does not have these addresses free.
     #[display("the Worker does not have these addresses free")]
     NoAddresses,
     #[display("the application does not have this resource profile")]
@@ -21,7 +21,7 @@ pub enum Contradiction {
     /// The Worker or the application still has executors.
     #[display("it still has executors")]
     HasExecutors,
-    /// It names a cluster driver that does not exist, or does not run.
+    /// The record names a cluster driver that does not exist, or does not run.
     #[display("there is no cluster driver {_0} of which this can be true")]
     NoDriver(u64),
     #[display("it still has cluster drivers")]

@@ -1,4 +1,4 @@
-//! The image of a Master: records that produce its tables.
+//! The image of a Master: the state at the beginning of a journal, as records that produce the Master's tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::tables::drivers::table::PastDriver;
 use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::workers::health::WorkerHealth;
 
-/// The records of an image under construction, and what they have named so far.
+/// The records of an image under construction, and the Workers that they have named so far.
 struct Image {
     records: Vec<Record>,
-    /// The time set by its last time record.
+    /// The time in the image's last time record.
     time: Option<Timestamp>,
     workers: BTreeMap<*const WorkerDescription, u64>,
     next_worker: u64,
@@ -35,7 +35,7 @@ impl Image {
         }
     }
 
-    /// The number of an executor's Worker. A lost Worker gets a number that no other Worker has.
+    /// The number of an executor's Worker. A lost Worker gets a new number that no other Worker has.
     fn number(&mut self, worker: &Arc<WorkerDescription>) -> u64 {
         let key = Arc::as_ptr(worker);
         if let Some(number) = self.workers.get(&key) {
@@ -70,7 +70,7 @@ impl Image {
 }
 
 impl Master {
-    /// Records that produce these tables. A journal begins with them.
+    /// The records that produce these tables. A journal begins with them.
     #[must_use]
     pub fn image(&self) -> Vec<Record> {
         let counters = Counters {
@@ -194,7 +194,7 @@ impl Master {
                 resources: row.grant.has_resources().then_some(resources),
             });
         }
-        // In the order of their starts, which is the order in which they become proven.
+        // The executors are in the order of their starts, which is also the order in which they become proven.
         let started = |id| application.executors.get(id)?.probation.started().map(|started| (started, id));
         let mut starts: Vec<_> = application.executors.iter().filter_map(|(id, _)| started(id)).collect();
         starts.sort_unstable();

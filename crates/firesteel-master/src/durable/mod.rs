@@ -1,4 +1,4 @@
-//! What a Master writes down, and how it is recovered.
+//! The journal records of a Master, and its recovery from them.
 
 pub(crate) mod archiving;
 pub(crate) mod changes;

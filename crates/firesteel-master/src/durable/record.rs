@@ -1,11 +1,11 @@
-//! What a durable Master writes down: its decisions, from which it is recovered.
+//! The journal records of a durable Master: its decisions, from which it is recovered.
 //!
-//! A record says what was decided, never why. Replaying it decides nothing, so a Master with other settings or of a
-//! later version recovers the same tables. Applications and Workers are named by short numbers, and the time is written
-//! once for all records of an event. So most records take some ten bytes.
+//! A record contains a decision, but not the reasons for it. Replaying a record makes no decisions, so a Master with
+//! other settings or of a later version recovers the same tables. Records refer to applications and Workers by short
+//! numbers. The time is written once for all records of an event. So most records take about ten bytes.
 //!
-//! An *image* is a list of records that begins with [`Record::Founded`] and produces the tables of a Master at one
-//! moment (`image`). A journal is an image and the records since.
+//! An *image* is a list of records that produces the tables of a Master at one moment (`image`). It begins with
+//! [`Record::Founded`]. A journal is an image, followed by all later records.
 
 use bytes::BytesMut;
 use firesteel_placement::advanced::words::counted;
@@ -29,11 +29,12 @@ use crate::tables::applications::health::ApplicationHealth;
 use crate::tables::workers::health::WorkerHealth;
 
 /// One decision of a Master, or a part of an image. `app`, `worker` and `driver` are numbers in the order of
-/// registration or submission. Its text shows no secrets: neither tokens nor what commands are told.
+/// registration or submission. The text of a record shows no secrets: it contains neither tokens nor commands'
+/// arguments and variables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Display, Kind)]
 #[kind("record")]
 pub enum Record {
-    /// The time of the following decisions, until the next such record.
+    /// The time of the following decisions, until the next record of this kind.
     #[display("at {_0}")]
     Time(Timestamp),
     /// The first record of an image.
@@ -44,16 +45,16 @@ pub enum Record {
         _0.first_application
     )]
     Founded(Counters),
-    /// The description has the Worker's token.
+    /// A Worker has registered. The description contains the Worker's token.
     #[display("Worker {worker} registered: {}", SizedWorker(description))]
     WorkerRegistered { worker: u64, description: Box<WorkerDescription> },
-    /// A Worker may get executors again, or no longer.
+    /// A Worker may get executors again, or may no longer get any.
     #[display("Worker {worker}: {}", health_of_worker(health))]
     WorkerChanged { worker: u64, health: Box<WorkerHealth> },
-    /// A Worker is lost, or has left in order. The ends of its executors are recorded before.
+    /// A Worker is lost, or has left in order. Records about the ends of its executors come before this record.
     #[display("Worker {worker} {}", departure(cause, *last_seen))]
     WorkerRemoved { worker: u64, cause: DepartureCause, last_seen: Timestamp },
-    /// The description has the application's token.
+    /// An application has registered. The description contains the application's token.
     #[display(
         "application {app} registered: {id} ({:?} of {:?}){}",
         description.name,
@@ -61,7 +62,7 @@ pub enum Record {
         at_most(*max_cores)
     )]
     ApplicationRegistered { app: u64, id: AppId, max_cores: Cores, description: Box<ApplicationDescription> },
-    /// A driver set the number of executors that it wants, by profile.
+    /// A driver has set the number of executors that it wants, by profile.
     #[display("application {app}: wants{}", wanted(targets))]
     TargetsSet { app: u64, targets: Vec<ExecutorTarget> },
     #[display(
@@ -70,7 +71,7 @@ pub enum Record {
         preferences.avoided.len()
     )]
     HostsPreferred { app: u64, preferences: Box<HostPreferences> },
-    /// The consequences of an application's failures changed.
+    /// The consequences of an application's failures have changed.
     #[display("application {app}: {}", health_of_application(health))]
     ApplicationChanged { app: u64, health: Box<ApplicationHealth> },
     #[display(
@@ -89,55 +90,58 @@ pub enum Record {
     },
     #[display("application {app}: executor {executor} runs")]
     ExecutorStarted { app: u64, executor: ExecutorId },
-    /// An executor ended, or was taken back. `used` is what it used, if that was measured.
+    /// An executor has ended, or the Master took it back. `used` is what the executor used, if it was measured.
     #[display("application {app}: executor {executor} ended: {state}{}", and_used(*used))]
     ExecutorEnded { app: u64, executor: ExecutorId, state: ExecutorState, used: Option<Used> },
-    /// The process of an executor that was taken back has ended: how, if that is news. The application may have ended.
+    /// The process of an executor has ended that the Master had taken back. `status` is set if it was not known before.
+    /// The application may have ended.
     #[display(
         "application {app}: the process of executor {executor} ended{}{}",
         status.map(|status| format!(": {status}")).unwrap_or_default(),
         and_used(*used)
     )]
     EndLearned { app: u64, executor: ExecutorId, status: Option<ExitStatus>, used: Option<Used> },
-    /// The ends of its executors come before.
+    /// An application has ended. Records about the ends of its executors come before this record.
     #[display("application {app} ended: {end}")]
     ApplicationEnded { app: u64, end: ApplicationEnd },
-    /// In an image: the description of a lost Worker that records of executors name by this number, which no Worker
-    /// has.
+    /// In an image: the description of a lost Worker, for records of executors that ran on it. No living Worker has
+    /// this number.
     #[display("Worker {worker}, now lost: {}", SizedWorker(description))]
     FormerWorker { worker: u64, description: Box<WorkerDescription> },
-    /// In an image: a lost Worker as clients see it, until it is forgotten.
+    /// In an image: a lost Worker in the form that clients see, and the time when the Master forgets it.
     #[display("lost Worker {} listed until {forgotten_at}{}", view.id, gone_since(view))]
     DeadWorker { view: Box<WorkerView>, forgotten_at: Timestamp },
-    /// In an image: the rest of the application registered last, beyond its description.
+    /// In an image: the rest of the state of the application in the previous registration record, beyond its
+    /// description.
     #[display(
         "  of which {} ended before; the next is executor {}",
         counted(_0.ended.len() as u64 + _0.forgotten, "executor"),
         _0.next_executor
     )]
     ApplicationRestored(Box<ApplicationImage>),
-    /// In an image: an ended application that is remembered.
+    /// In an image: an ended application that the Master remembers.
     #[display("application {} had ended: {} ({})", _0.app, _0.row.id, _0.end)]
     EndedRestored(Box<EndedImage>),
     #[display("cluster driver {driver} submitted: {id} of {}", described(description))]
     DriverSubmitted { driver: u64, id: DriverId, description: Box<DriverDescription> },
-    /// `resources` are the addresses that it was given.
+    /// A cluster driver was given to a Worker. `resources` are the addresses that it got.
     #[display(
         "cluster driver {driver}: launched on Worker {worker}{}",
         if resources.is_empty() { String::new() } else { format!(" with {resources}") }
     )]
     DriverLaunched { driver: u64, worker: u64, resources: Resources },
-    /// A cluster driver that was given to a Worker never ran there.
+    /// A cluster driver that was given to a Worker never ran there, and waits again.
     #[display("cluster driver {driver}: waits again")]
     DriverReturned { driver: u64 },
     #[display("cluster driver {driver}: asked to end")]
     DriverKillAsked { driver: u64 },
     #[display("cluster driver {driver} ended: {}{}{}", end.state, again(end.restarts.as_ref()), and_used(end.used))]
     DriverEnded { driver: u64, end: Box<DriverEnd> },
-    /// In an image: an ended cluster driver that is remembered.
+    /// In an image: an ended cluster driver that the Master remembers.
     #[display("cluster driver {} had ended: {} ({})", _0.driver, _0.view.id, _0.view.state)]
     EndedDriverRestored(Box<EndedDriver>),
-    /// In an image, after all cluster drivers: how many were ever submitted, and the Worker that was given one last.
+    /// In an image, after all cluster drivers: the number of cluster drivers that were ever submitted, and the Worker
+    /// that got the last one.
     #[display(
         "next number of a cluster driver: {drivers}{}",
         last_worker.as_ref().map(|it| format!("; the last one was given to {it}")).unwrap_or_default()
@@ -148,7 +152,7 @@ pub enum Record {
     Archived(Box<PastRow>),
     #[display("ended applications and cluster drivers forgotten")]
     CompletedCleared,
-    /// Whether executors of applications that this state never had are left alone, since it is new.
+    /// Whether executors of unknown applications are left alone, because this state is new.
     #[display(
         "executors of another state are {}",
         if *_0 { "left alone for a while" } else { "no longer left alone" }
@@ -167,18 +171,18 @@ pub struct Counters {
 /// The state of a live application beyond its description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationImage {
-    /// Whether it ever had an executor.
+    /// Whether the application ever had an executor.
     pub(super) begun: bool,
     pub(crate) next_executor: u32,
     pub(crate) cores_spent: Cores,
     pub(crate) profiles: Vec<(ProfileId, ProfileImage)>,
-    /// The numbers of the living Workers that ever ran one of its executors.
+    /// The numbers of the living Workers that ever ran one of the application's executors.
     pub(crate) workers: Vec<u64>,
-    /// The ids of lost Workers that ever ran one of its executors. These may register again.
+    /// The ids of lost Workers that ever ran one of the application's executors. These Workers may register again.
     pub(super) lost_workers: Vec<WorkerId>,
-    /// The ended executors that are remembered, in the order of their ends.
+    /// The ended executors that the Master remembers, in the order in which they ended.
     pub(crate) ended: Vec<ExecutorImage>,
-    /// The number of ended executors that are no longer remembered.
+    /// The number of ended executors that the Master no longer remembers.
     pub(crate) forgotten: u64,
 }
 
@@ -202,9 +206,9 @@ pub struct EndedImage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverEnd {
     pub state: DriverState,
-    /// How often it was started again on its last Worker, if it was.
+    /// How often the driver was started again on its last Worker, if it was.
     pub restarts: Option<DriverRestarts>,
-    /// The usage of its last process, if that was measured.
+    /// What the driver's last process used, if it was measured.
     pub used: Option<Used>,
 }
 
@@ -215,11 +219,11 @@ pub struct EndedDriver {
     pub(crate) used: Option<Used>,
 }
 
-/// An ended executor that is remembered.
+/// An ended executor that the Master remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorImage {
     pub(crate) id: ExecutorId,
-    /// The number of its Worker, which may be lost since.
+    /// The number of the executor's Worker, which may be lost by now.
     pub(crate) worker: u64,
     pub(crate) profile: ProfileId,
     pub(crate) cores: Cores,
@@ -233,8 +237,8 @@ pub struct ExecutorImage {
 }
 
 impl Record {
-    /// Whether others may learn of all these records before they are durable. If such records are lost, Workers and
-    /// drivers report the same again when they return.
+    /// Whether messages about all these records may be sent before the records are durable. If such records are lost,
+    /// Workers and drivers report the same facts again when they return.
     #[must_use]
     pub fn may_wait(records: &[Self]) -> bool {
         let may = |record: &Self| {
@@ -252,7 +256,7 @@ impl Record {
     /// Decodes records.
     ///
     /// # Errors
-    /// The bytes are not whole records. A later version may have written them.
+    /// The bytes do not contain whole records, possibly because a later version wrote them.
     pub fn read_all(mut bytes: &[u8]) -> Result<Vec<Self>, UnreadableRecord> {
         let mut records = Vec::new();
         while !bytes.is_empty() {
@@ -268,7 +272,7 @@ impl Record {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("after {after} records come bytes that this version of Firesteel cannot read: {error}")]
 pub struct UnreadableRecord {
-    /// The number of records before these bytes.
+    /// The number of valid records before the unreadable bytes.
     pub after: usize,
     pub error: postcard::Error,
 }

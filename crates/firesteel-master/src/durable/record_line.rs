@@ -1,4 +1,4 @@
-//! Parts of the text of records.
+//! How a journal record describes Workers, applications and drivers as text, for people who read the journal.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use firesteel_protocol::time::Timestamp;
 use crate::tables::applications::health::ApplicationHealth;
 use crate::tables::workers::health::{Leave, WorkerHealth};
 
-/// Written as `w1 at node-1:7078 with 8 cores and 16 GiB`.
+/// Formats a Worker as `w1 at node-1:7078 with 8 cores and 16 GiB`.
 pub(super) struct SizedWorker<'a>(pub(super) &'a WorkerDescription);
 
 impl fmt::Display for SizedWorker<'_> {
@@ -73,7 +73,7 @@ pub(super) fn and_used(used: Option<Used>) -> String {
     format!("; it used {cpu_millis} ms of processor time and at most {peak} MiB of memory")
 }
 
-/// A cluster driver as `"ann" with 2 cores and 1 GiB and 1 of "gpu", supervised`.
+/// Formats a cluster driver as `"ann" with 2 cores and 1 GiB and 1 of "gpu", supervised`.
 pub(super) fn described(description: &DriverDescription) -> String {
     let DriverDescription { user, cores, memory, supervise, resources, .. } = description;
     let resources = resources.iter().map(|(name, amount)| format!(" and {amount} of {name:?}"));

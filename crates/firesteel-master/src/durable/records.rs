@@ -1,4 +1,4 @@
-//! The records of the current event.
+//! The journal records of the current event.
 
 use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::time::Timestamp;
@@ -10,7 +10,7 @@ use crate::tables::workers::health::WorkerHealth;
 use crate::tables::workers::table::WorkerTable;
 use crate::{Durability, Effect, Master};
 
-/// The records of the current event. Stays empty if the Master is not durable.
+/// The journal records of the current event. Empty if the Master is not durable.
 #[derive(Debug)]
 pub(crate) struct Records {
     durability: Durability,
@@ -44,8 +44,8 @@ impl Records {
 }
 
 impl Master {
-    /// Records the changed standings of applications and Workers in the current event. It compares the standings
-    /// themselves, so it finds a change whichever code made it.
+    /// Records the changed standings of applications and Workers in the current event. A standing is compared with the
+    /// recorded one, so that every change is found, whichever code made it.
     pub(crate) fn record_healths(&mut self, now: Timestamp) {
         for app in self.applications.take_changed() {
             let Some(application) = self.applications.recorded_mut(app) else { continue };
@@ -84,7 +84,7 @@ impl Application {
         health
     }
 
-    /// The standing, if it differs from the recorded one. It then counts as recorded.
+    /// The application's standing, if it differs from the recorded one. From now on it counts as recorded.
     fn changed_health(&mut self, workers: &WorkerTable) -> Option<ApplicationHealth> {
         let is_clean =
             self.failures.in_a_row == 0 && self.failures.hold_until.is_none() && self.exclusions.knows_none();
@@ -101,8 +101,8 @@ impl Application {
 }
 
 impl WorkerTable {
-    /// A Worker's number and standing, if it is alive and the standing differs from the recorded one. It then counts as
-    /// recorded.
+    /// A Worker's number and standing, if the Worker is alive and its standing differs from the recorded one. From now
+    /// on it counts as recorded.
     fn changed_health(&mut self, slot: Slot) -> Option<(u64, WorkerHealth)> {
         if !self.is_alive(slot) {
             return None;

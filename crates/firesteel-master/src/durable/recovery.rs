@@ -1,4 +1,5 @@
-//! How a Master is recovered from its records, and what it does until all Workers and applications have returned.
+//! How a Master is recovered from its journal records, and what it does until all Workers and applications have
+//! returned.
 //!
 //! ```text
 //!   records --> tables, with everybody away
@@ -20,20 +21,20 @@ use crate::tables::applications::application::Application;
 use crate::tables::workers::row::WorkerRow;
 use crate::{Config, Master, Note, Pass};
 
-/// Records that contradict each other. They are from different Masters, or some are missing.
+/// Records contradict each other: they are from different Masters, or some are missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("record {number} ({kind}) contradicts those before it: {contradiction}")]
 pub struct RecoveryError {
-    /// The record's number, counted from 1.
+    /// The number of the contradicting record, counted from 1.
     pub number: u64,
     pub kind: &'static str,
     pub contradiction: Contradiction,
 }
 
 impl Master {
-    /// Recovers a Master from the records of its journal, or makes a new one if there are none. Its applications and
-    /// Workers are away until they return. Applications and Workers that are still away after `recovery_timeout` are
-    /// lost. While the state is new, unknown executors are left alone for the same time.
+    /// Recovers a Master from the records of its journal, or makes a new one if there are none. The recovered
+    /// applications and Workers are away until they return. If they are still away after `recovery_timeout`, they are
+    /// lost. If the state is new, unknown executors are left alone for the same time.
     ///
     /// # Errors
     /// The records contradict each other.
@@ -46,7 +47,7 @@ impl Master {
         let mut replay = Replay::new(config);
         for (number, record) in (1..).zip(records) {
             if number == 1 {
-                // The state is not new.
+                // A recovered state is not new.
                 replay.holds_foreign = false;
             }
             let kind = record.kind();
@@ -83,8 +84,8 @@ impl Master {
         self.now
     }
 
-    /// The applications with drivers that wait for a call from the Master. Each has the form in which its driver would
-    /// resume it.
+    /// The applications whose drivers wait for a call from the Master, in the form in which their drivers would resume
+    /// them.
     #[must_use]
     pub fn to_call(&self) -> Vec<Resumption> {
         let waits = |app: &&Application| !app.link.is_here() && !app.description.callback.is_empty();
@@ -120,7 +121,7 @@ impl Master {
         self.away_until
     }
 
-    /// Ends the recovery if all have returned.
+    /// Ends the recovery if all Workers and applications have returned.
     pub(crate) fn see_returned(&mut self) {
         if self.away_until.is_some() && !self.is_anyone_away() {
             self.away_until = None;
@@ -128,10 +129,10 @@ impl Master {
         }
     }
 
-    /// Ends the recovery if its time is over: Workers and applications that are still away are lost. Everything that
-    /// arrived before `heard_until` has been handled, so no waiting message is overlooked.
+    /// Ends the recovery if its time is over: Workers and applications that are still away are lost. All messages that
+    /// arrived before `heard_until` have been handled, so no waiting message is overlooked.
     ///
-    /// Source: Spark Master, 4.0.1, which serves no one before this time or before all are back.
+    /// Source: Spark Master, 4.0.1. Spark serves no application until this time is over or all have returned.
     pub(crate) fn lose_absent(&mut self, now: Timestamp, heard_until: Timestamp) {
         let Some(until) = self.away_until.filter(|until| *until <= now) else { return };
         if until > heard_until {

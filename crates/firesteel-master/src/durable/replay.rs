@@ -1,4 +1,4 @@
-//! Replays the records of a Master: each changes the tables as the original decision did.
+//! Replays the records of a Master: a record changes the tables in the same way as the original decision.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,12 +41,12 @@ pub(super) struct Replay {
     /// The slots of the living Workers.
     slots: BTreeMap<u64, Slot>,
     app: u64,
-    /// Whether executors of another state are left alone.
+    /// Whether executors that belong to another state of a Master are left alone.
     pub(super) holds_foreign: bool,
 }
 
 impl Replay {
-    /// A Master without Workers and applications. It does not write down the records that it replays.
+    /// A Master without Workers and applications. It does not record again the records that it replays.
     pub(super) fn new(config: Config) -> Self {
         let master = Master::new(Config { durability: Durability::Volatile, ..config });
         let (time, latest) = Default::default();
@@ -55,7 +55,7 @@ impl Replay {
     }
 }
 
-/// Whether a record requires a cluster driver to run, to wait, or either.
+/// Whether a record requires that a cluster driver runs, that it waits, or only that it is live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stay {
     Waits,
@@ -67,7 +67,7 @@ impl Replay {
     /// Replays the next record.
     ///
     /// # Errors
-    /// It contradicts the records before it.
+    /// The record contradicts the records before it.
     pub(super) fn replay(&mut self, record: Record) -> Result<(), Contradiction> {
         match record {
             Record::Time(time) => {
@@ -187,7 +187,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Removes a Worker without executors and cluster drivers, which is lost or has left.
+    /// Removes a Worker that is lost or has left, and has no executors or cluster drivers any more.
     fn take_out_worker(
         &mut self,
         worker: u64,
@@ -228,7 +228,7 @@ impl Replay {
             return Err(Contradiction::Twice);
         }
         let config = &self.master.config;
-        // The settings may no longer contain its queue.
+        // The settings may no longer contain the application's queue.
         let queue = config.queues.find(description.queue.as_deref()).or_else(|_| config.queues.find(None));
         let entry = Entry { queue: queue.unwrap_or(0), max_cores, order: config.order };
         self.app = app;
@@ -391,7 +391,7 @@ impl Replay {
         self.master.applications.at_mut(app).ok_or(Contradiction::NoApplication(app))
     }
 
-    /// Finds an application for changes that no scheduling pass depends on.
+    /// Finds an application for a change that does not affect scheduling passes.
     fn recorded(&mut self, app: u64) -> Result<&mut Application, Contradiction> {
         self.master.applications.recorded_mut(app).ok_or(Contradiction::NoApplication(app))
     }
@@ -405,7 +405,7 @@ impl Replay {
 }
 
 impl Application {
-    /// Marks the executors that started by this time as proven.
+    /// Marks all executors that started at or before this time as proven.
     fn prove_until(&mut self, until: Timestamp) {
         while let Some(id) = self.failures.probation.front().copied() {
             if let Some(executor) = self.executors.get_mut(id)

@@ -1,4 +1,4 @@
-//! A Master's tables as data. People write it by hand, or it is read from a file.
+//! A Master's tables as data, which people write by hand or which is read from a file.
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
@@ -25,13 +25,13 @@ pub struct Snapshot {
     pub drivers: Vec<DriverSnapshot>,
     /// The live applications, in the order of registration.
     pub applications: Vec<ApplicationSnapshot>,
-    /// The first live application that room is reserved for.
+    /// The first live application for which resources are reserved.
     pub reserved: Option<AppId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSnapshot {
-    /// The Worker's id, address and size. Unlike a Worker that registers, it may have negative amounts.
+    /// The Worker's id, address and size. Unlike a registering Worker, it may have negative amounts.
     pub description: WorkerDescription,
     pub peer: PeerId,
     pub condition: WorkerCondition,
@@ -48,19 +48,19 @@ impl WorkerSnapshot {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCondition {
     pub presence: Presence,
-    /// The end of its exclusion for all applications, if it is excluded.
+    /// When the Worker's exclusion for all applications ends, if it is excluded.
     pub excluded_until: Option<Timestamp>,
     pub impairment: Option<Impairment>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
-    /// It is connected and not leaving.
+    /// The Worker is connected and not leaving.
     #[default]
     Here,
-    /// It is being decommissioned.
+    /// The Worker is being decommissioned.
     Leaving,
-    /// It has not returned since the Master was restarted.
+    /// The Worker has not returned since the Master was restarted.
     Away,
 }
 
@@ -70,7 +70,7 @@ pub struct DriverSnapshot {
     pub worker: WorkerId,
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses that it holds, under its Worker's names for them.
+    /// The addresses that the driver holds, under the Worker's names for them.
     pub resources: Resources,
 }
 
@@ -78,16 +78,16 @@ pub struct DriverSnapshot {
 pub struct ApplicationSnapshot {
     pub id: AppId,
     pub description: ApplicationDescription,
-    /// When it registered.
+    /// When the application registered.
     pub submitted: Timestamp,
     pub peer: PeerId,
-    /// Its profiles besides the default one, which is part of the description.
+    /// The application's profiles besides the default one, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
-    /// Its executors. They are restored as launching.
+    /// The application's executors. They are restored in the state of launching.
     pub executors: Vec<ExecutorSnapshot>,
-    /// The lowest number that its next executor may get.
+    /// The lowest number that the application's next executor may get.
     pub next_executor: ExecutorId,
-    /// When it ended executors of other applications, earliest first.
+    /// The times at which the application ended executors of other applications, earliest first.
     pub preempted: Vec<Timestamp>,
     pub condition: ApplicationCondition,
 }
@@ -95,15 +95,15 @@ pub struct ApplicationSnapshot {
 /// Limits on the executors of a live application other than its own requests. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationCondition {
-    /// Whether its driver has not returned since the Master was restarted.
+    /// Whether the application's driver has not returned since the Master was restarted.
     pub is_away: bool,
-    /// Cores that count against its maximum although their executors ended.
+    /// Cores of ended executors that still count towards the application's maximum.
     pub cores_spent: Cores,
     /// The number of executors that failed in a row.
     pub failures: u32,
-    /// No executor is launched before this time, because of those failures.
+    /// No executor is launched before this time, because executors failed.
     pub relaunch_at: Option<Timestamp>,
-    /// The Workers that are excluded for it alone. Workers that do not exist are ignored.
+    /// The Workers that are excluded only for this application. Workers that do not exist are ignored.
     pub excluded: Vec<ExcludedWorker>,
 }
 
@@ -129,14 +129,14 @@ pub struct ExecutorSnapshot {
 /// The custom resources of an executor of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldResources {
-    /// These amounts. It gets the addresses that a new executor would get.
+    /// These amounts. The executor gets the addresses that a new executor would get.
     Amounts(ResourceAmounts),
-    /// Exactly these addresses, under its Worker's names for them.
+    /// Exactly these addresses, under the Worker's names for them.
     These(Resources),
 }
 
 impl HeldResources {
-    /// Takes them from the free resources. Returns `None` and takes nothing if some are not there.
+    /// Takes the resources from the free ones. Returns `None` and takes nothing if some are not free.
     pub fn take(&self, free: &mut Resources) -> Option<Resources> {
         match self {
             Self::Amounts(amounts) => free.take(amounts),

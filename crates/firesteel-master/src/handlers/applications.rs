@@ -1,4 +1,4 @@
-//! How applications register and end, and what their drivers may request.
+//! How applications register and end, and how their drivers' requests are handled.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ enum Refusal {
 impl Master {
     /// Registers an application for a driver.
     ///
-    /// Source: Spark Master, 4.0.1. There, a driver that registers again gets a second id that nothing else knows; here
-    /// it gets its first id again.
+    /// Source: Spark Master, 4.0.1. In Spark, a driver that registers again gets a second id, which nothing else uses.
+    /// In Firesteel, it gets its first id again.
     pub(crate) fn on_register_application(
         &mut self,
         now: Timestamp,
@@ -64,8 +64,7 @@ impl Master {
         }
     }
 
-    /// Checks a description. Returns the application's queue and default cores, or the reason why it is
-    /// refused.
+    /// Checks a description. Returns the queue and the default cores for the application, or the reason for a refusal.
     fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, Refusal> {
         self.check_registration(description).map_err(Refusal::Unsound)?;
         check_description(description).map_err(Refusal::Unsound)?;
@@ -77,7 +76,7 @@ impl Master {
         Ok(Entry { queue, max_cores, order: self.config.order })
     }
 
-    /// Checks what the Master's settings limit.
+    /// Checks the values in the description that the Master's settings limit.
     fn check_registration(&self, description: &ApplicationDescription) -> Result<(), String> {
         let Limits { applications, text, .. } = self.config.limits;
         let ApplicationDescription { name, user, queue, .. } = description;
@@ -96,7 +95,7 @@ impl Master {
         Ok(())
     }
 
-    /// Checks that the requested parts of addresses may be given, if there are any.
+    /// Checks that fractions of addresses are allowed, if any are requested.
     pub(super) fn check_shares(&self, resources: &ResourceAmounts) -> Result<(), String> {
         let part = resources.iter().find(|(_, amount)| amount.is_part());
         match (self.config.resource_shares, part) {
@@ -128,7 +127,7 @@ impl Master {
         );
     }
 
-    /// Ends an application because its driver says that it is done.
+    /// Ends an application because its driver reports that it is done.
     pub(crate) fn on_unregister_application(
         &mut self,
         now: Timestamp,
@@ -170,7 +169,7 @@ impl Master {
 
     /// Ends executors at their driver's request.
     ///
-    /// Source: Spark Master, 4.0.1. Their amounts are free at once, before their processes have ended.
+    /// Source: Spark Master, 4.0.1. The executors' amounts become free at once, before their processes have ended.
     pub(crate) fn on_kill_executors(
         &mut self,
         now: Timestamp,
@@ -194,7 +193,7 @@ impl Master {
         self.tell_driver(peer, MasterToDriver::ExecutorsKilled { accepted });
     }
 
-    /// Sets the hosts that a driver prefers and excludes. Its executors stay where they are.
+    /// Sets the hosts that a driver prefers and excludes. Running executors stay where they are.
     pub(crate) fn on_prefer_hosts(
         &mut self,
         now: Timestamp,
@@ -209,7 +208,7 @@ impl Master {
         }
     }
 
-    /// Tells a driver why it has fewer executors than it wants.
+    /// Answers a driver why its application has fewer executors than it wants.
     pub(crate) fn on_request_shortfall(&mut self, peer: PeerId, app: &AppId) {
         if !self.is_own(peer, app) {
             return;
@@ -236,10 +235,10 @@ impl Master {
         own
     }
 
-    /// Ends an application: kills and forgets its executors, and adds it to the ended ones.
+    /// Ends an application: kills and forgets its executors, and adds the application to the ended ones.
     ///
-    /// Source: Spark Master, 4.0.1, which tells every Worker that the application ended. Here only the Workers that ran
-    /// its executors are told.
+    /// Source: Spark Master, 4.0.1. Spark informs every Worker that the application ended. Firesteel informs only the
+    /// Workers that ran its executors.
     pub(crate) fn remove_application(&mut self, now: Timestamp, app: &AppId, end: ApplicationEnd) {
         let application = self.applications.live(app);
         let worker = |slot| self.workers.row(slot).description.id.clone();
@@ -270,8 +269,8 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Forgets an executor and tells its Worker to end it. Returns whether the executor was live. The Worker will
-    /// report the end of an executor that the Master no longer knows.
+    /// Forgets an executor and orders its Worker to end it. Returns whether the executor was live. The Worker will
+    /// report the end, although the Master no longer knows the executor.
     fn kill_executor(&mut self, now: Timestamp, executor: ExecutorKey) -> bool {
         if self.probation_of(&executor).is_none() {
             return false;

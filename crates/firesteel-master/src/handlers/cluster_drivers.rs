@@ -1,6 +1,6 @@
 //! How cluster drivers are submitted, placed and ended.
 //!
-//! A cluster driver takes cores and memory of a Worker, as executors do. It is placed before them.
+//! A cluster driver takes cores and memory of a Worker, as executors do. Cluster drivers are placed before executors.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,21 +24,22 @@ use crate::tables::drivers::cluster_driver::{ClusterDriver, Run};
 use crate::tables::workers::unknown_processes::UnknownProcess;
 use crate::{Ignored, Master, Note, Pass};
 
-/// The longest description of a cluster driver, in bytes on the wire. The Master keeps each in memory.
+/// The longest description of a cluster driver, in bytes on the wire. It is limited because the Master keeps all
+/// descriptions in memory.
 const LONGEST: usize = 128 << 10;
 
 /// The maximum number of cluster drivers that wait for a Worker.
 const MOST_WAITING: usize = 10_000;
 
-/// An unanswered order to start a cluster driver is repeated after this number of heartbeats. The first heartbeat may
-/// have crossed the order.
+/// If an order to start a cluster driver is not answered, it is repeated after this number of heartbeats. The Worker
+/// may have sent the first heartbeat before the order arrived.
 const REPEATED_AFTER: u32 = 2;
 
 impl Master {
     /// Handles the submission of a cluster driver.
     ///
-    /// Source: Spark Master, 4.0.1 (`RequestSubmitDriver`). A Master that waits for Workers after a restart accepts it,
-    /// too.
+    /// Source: Spark Master, 4.0.1 (`RequestSubmitDriver`). Firesteel's Master accepts the driver even while it waits
+    /// for Workers after a restart.
     pub(crate) fn on_submit_driver(
         &mut self,
         now: Timestamp,
@@ -94,10 +95,10 @@ impl Master {
     /// Gives waiting cluster drivers to Workers with room, in the order of their submission. A cluster driver that fits
     /// nowhere does not block the next.
     ///
-    /// Source: Spark Master, 4.0.1 (`schedule`). With `spark.deploy.spreadOutDrivers` they go round robin over the
-    /// Workers, otherwise each to the first Worker by id. Spark shuffles the Workers before each pass. Here the round
-    /// follows their ids and continues where the last pass stopped, so that cluster drivers submitted one by one are
-    /// spread, too.
+    /// Source: Spark Master, 4.0.1 (`schedule`). With `spark.deploy.spreadOutDrivers`, they are spread over the Workers
+    /// in turn. Otherwise each goes to the first Worker by id. Spark shuffles the Workers before each pass. Firesteel
+    /// goes through the Workers by id, and continues where the last pass stopped. So cluster drivers that are submitted
+    /// one by one are spread, too.
     pub(crate) fn place_drivers(&mut self, now: Timestamp) {
         if self.drivers.waiting().is_empty() || (self.drivers.is_tried && self.workers.is_settled()) {
             return;
@@ -106,7 +107,7 @@ impl Master {
         let waiting: Vec<u64> = self.drivers.waiting().iter().copied().collect();
         for number in waiting {
             if self.drivers.running() >= self.config.max_drivers {
-                // The remaining ones are tried again when a running one has ended.
+                // The remaining cluster drivers are tried again when a running one has ended.
                 break;
             }
             let demand = self.drivers.live(number).demand();
@@ -174,12 +175,12 @@ impl Master {
         Some(number)
     }
 
-    /// Compares the cluster drivers that a registering Worker lists with the Master's own. A Worker lists ended cluster
-    /// drivers until their ends are confirmed. So a cluster driver that is missing on a new connection never reached
-    /// the Worker.
+    /// Compares the cluster drivers that a registering Worker lists with those that the Master has for it. A Worker
+    /// lists ended cluster drivers until the Master confirms their ends. So if a cluster driver is missing on a new
+    /// connection, the order to start it never reached the Worker.
     ///
-    /// Source: Spark Master, 4.0.1 (`WorkerLatestState`), which ends unknown cluster drivers on the Worker. Cluster
-    /// drivers that the Worker does not list stay lost there.
+    /// Source: Spark Master, 4.0.1 (`WorkerLatestState`), which ends unknown cluster drivers on the Worker. In Spark,
+    /// cluster drivers that the Worker does not list stay lost.
     pub(super) fn reconcile_drivers(
         &mut self,
         now: Timestamp,
@@ -213,7 +214,7 @@ impl Master {
                     self.effects.note(Note::UnknownDriver { driver: report.driver.clone(), worker });
                     self.tell_worker(peer, MasterToWorker::KillDriver { driver: report.driver });
                 }
-                // The Worker considers the listed ends confirmed.
+                // The answer to the registration confirms the ends that the Worker listed.
                 None => {}
             }
         }
@@ -239,7 +240,7 @@ impl Master {
             DriverState::Relaunching { .. } | DriverState::Unknown => {
                 return self.ignore(peer, Ignored::OddDriverState { driver: id, state });
             }
-            // Nobody asked to end it, so its Worker is ending.
+            // Nobody asked to end this driver, so its Worker is ending.
             DriverState::Killed(None) if !driver.kill_asked => DriverState::Submitted,
             DriverState::Killed(_) if !driver.kill_asked => DriverState::Error(DriverError::WorkerStopped),
             state => state,
@@ -271,7 +272,7 @@ impl Master {
         self.drivers.live_mut(number).restarts = Some(DriverRestarts { restarts, last, until });
     }
 
-    /// Why a cluster driver waits. `None`: it runs.
+    /// Why a cluster driver waits. `None` if it runs.
     fn wait_of(&self, driver: &ClusterDriver) -> Option<DriverWait> {
         if driver.run.is_some() {
             return None;
@@ -291,7 +292,7 @@ impl Master {
         Some(too_large.unwrap_or(DriverWait::NoWorker))
     }
 
-    /// Makes a cluster driver wait again that never reached its Worker, or was given back.
+    /// Makes a cluster driver wait again, because it never reached its Worker or was given back.
     fn return_driver(&mut self, now: Timestamp, number: u64) {
         if self.drivers.live(number).kill_asked {
             return self.end_driver(now, number, DriverState::Killed(None));
@@ -333,7 +334,7 @@ impl Master {
         self.end_driver_that_used(now, number, state, None);
     }
 
-    /// Ends a cluster driver, after its Worker reported what its last process used.
+    /// Ends a cluster driver whose Worker has reported the usage of its last process.
     fn end_driver_that_used(&mut self, now: Timestamp, number: u64, state: DriverState, used: Option<Used>) {
         let driver = self.drivers.live(number);
         let reported =
@@ -345,7 +346,7 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Handles a client's request to end a cluster driver. If it was relaunched, its successor is ended.
+    /// Handles a client's request to end a cluster driver. If the driver was relaunched, its successor is ended.
     ///
     /// Source: Spark Master, 4.0.1 (`RequestKillDriver`), which does not know successors.
     pub(crate) fn on_kill_driver(&mut self, now: Timestamp, id: &DriverId, by: &str) -> KillDriverAnswer {
@@ -388,8 +389,8 @@ impl Master {
         driver.view(driver.run.as_ref().map(|run| self.workers.row(run.slot)), self.wait_of(driver))
     }
 
-    /// Repeats orders to start cluster drivers that a Worker's heartbeat did not answer. A repeated order that had
-    /// arrived has no effect.
+    /// Repeats the orders to start cluster drivers to which a Worker's heartbeats gave no answer. If the first order
+    /// did arrive, the repeated one has no effect.
     pub(super) fn repeat_driver_orders(&mut self, (slot, worker): (Slot, &WorkerId), arrived: Timestamp) {
         let row = self.workers.row(slot);
         let link = row.link;

@@ -1,4 +1,4 @@
-//! Decommissioning: Workers get no more executors, and their present executors keep running.
+//! Decommissioning: Workers get no more executors, but their present executors keep running.
 
 use std::time::Duration;
 
@@ -13,18 +13,19 @@ use crate::tables::workers::health::Leave;
 use crate::{Master, Note};
 
 impl Master {
-    /// Handles a Worker's message that it will end. Its executors count until their ends are reported.
+    /// Handles a Worker's message that it will end. Its executors count as live until their ends are reported.
     pub(crate) fn on_worker_decommissioning(&mut self, peer: PeerId, worker: &WorkerId) {
         if let Some(slot) = self.own_slot(peer, worker) {
             self.let_leave(slot);
         }
     }
 
-    /// Handles a client's request to decommission Workers: the Worker with this id, or all Workers on this host. Each
-    /// Worker is told every time, since the time may differ.
+    /// Handles a client's request to decommission Workers: the Worker with this id, or all Workers on this host. The
+    /// Master informs the Workers even if a request is repeated, because the time limit may differ.
     ///
-    /// Source: Spark Master, 4.0.1 (`DecommissionWorkersOnHosts`), which takes executors of these Workers from their
-    /// applications at once. Here they count until they end, so an application never has more than its maximum.
+    /// Source: Spark Master, 4.0.1 (`DecommissionWorkersOnHosts`). Spark takes the executors of these Workers from
+    /// their applications at once. In Firesteel they count until they end, so that an application never has more than
+    /// its maximum.
     pub(crate) fn decommission_workers(
         &mut self,
         now: Timestamp,
@@ -60,7 +61,7 @@ impl Master {
         DecommissionAnswer::Leaving { workers, more }
     }
 
-    /// Tells a Worker to leave, if it was asked to. A repeated message has the same time.
+    /// Orders a Worker to leave, if a client asked for this. A repeated order has the same time limit.
     pub(super) fn tell_to_leave(&mut self, now: Timestamp, slot: Slot) {
         let row = self.workers.row(slot);
         if let Some(Leave { by }) = row.health().asked {
@@ -69,7 +70,7 @@ impl Master {
         }
     }
 
-    /// Gives a Worker no more executors, and tells the drivers that their executors there will end.
+    /// Gives a Worker no more executors, and informs the drivers that their executors on it will end.
     fn let_leave(&mut self, slot: Slot) {
         if !self.workers.decommission(slot) {
             return;

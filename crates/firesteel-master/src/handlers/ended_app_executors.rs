@@ -1,8 +1,8 @@
 //! Executors of ended applications whose processes still run.
 //!
-//! When an application ends, the Master forgets its executors at once and tells their Workers to end them, as Spark's
-//! does. Their processes take a while to end. A driver that stays connected is told of each end, and finally that all
-//! are gone.
+//! When an application ends, the Master forgets its executors at once and orders their Workers to end them, as Spark's
+//! Master does. Their processes take a while to end. If the driver stays connected, it receives a message about each
+//! end, and finally a message that all executors have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,19 +21,19 @@ pub(crate) struct EndedAppExecutors {
 
 #[derive(Debug)]
 struct EndedApp {
-    /// The connection of its driver.
+    /// The connection of the application's driver.
     peer: PeerId,
-    /// The executors whose ends are still to be reported. Never empty.
+    /// The executors whose ends are not reported yet. There is at least one.
     executors: BTreeMap<ExecutorId, WorkerId>,
 }
 
 impl EndedAppExecutors {
-    /// Forgets the executors of a driver that has disconnected, since it need not be told.
+    /// Forgets the executors of a driver that has disconnected, because it needs no more messages about them.
     pub(super) fn forget_driver(&mut self, peer: PeerId) {
         self.rows.retain(|_, row| row.peer != peer);
     }
 
-    /// Removes an executor on this Worker. Returns its driver's connection, and whether it was the last one.
+    /// Removes an executor on this Worker. Returns the connection of its driver, and whether it was the last executor.
     fn remove(&mut self, worker: &WorkerId, executor: &ExecutorKey) -> Option<(PeerId, Left)> {
         let row = self.rows.get_mut(&executor.app)?;
         row.executors.get(&executor.executor).filter(|on| *on == worker)?;
@@ -67,7 +67,7 @@ impl EndedAppExecutors {
     }
 }
 
-/// Whether executors of an ended application are left.
+/// Whether the ended application still has executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Some,
@@ -75,7 +75,7 @@ enum Left {
 }
 
 impl Master {
-    /// Remembers the executors of an ended application. Their Workers were told to end them.
+    /// Remembers the executors of an ended application. Their Workers already have the order to end them.
     pub(super) fn await_ends(&mut self, app: AppId, driver: Link, executors: BTreeMap<ExecutorId, WorkerId>) {
         let Link::Here(peer) = driver else { return };
         if executors.is_empty() {
@@ -85,9 +85,9 @@ impl Master {
         }
     }
 
-    /// Handles the reported end of an executor that the Master has forgotten.
+    /// Handles the reported end of an executor that the Master has already forgotten.
     pub(super) fn report_end(&mut self, worker: &WorkerId, executor: &ExecutorKey, end: &ExecutorState) {
-        // Its driver may be gone, or know already.
+        // The driver may have disconnected, or may already know of this end.
         let Some((peer, left)) = self.ended_app_executors.remove(worker, executor) else { return };
         let (state, lost_host) = (end.clone(), None);
         self.tell_driver(
@@ -102,8 +102,8 @@ impl Master {
         }
     }
 
-    /// Handles the ends of executors on a Worker that is lost, or does not list them. Nothing more will be reported
-    /// about them.
+    /// Handles the ends of executors whose Worker is lost or does not list them. There will be no more reports about
+    /// them.
     pub(super) fn forget_executors_on(
         &mut self,
         worker: &WorkerId,

@@ -19,7 +19,7 @@ use crate::{Ignored, Master, Note, Pass};
 impl Master {
     /// Assigns an executor to a Worker that has room for it.
     ///
-    /// Source: Spark Master, 4.0.1: the Worker is told before the driver.
+    /// Source: Spark Master, 4.0.1: the message to the Worker is sent before the message to the driver.
     pub(crate) fn launch_executor(
         &mut self,
         now: Timestamp,
@@ -67,8 +67,8 @@ impl Master {
         }
         let worker = row.description.id.clone();
         // This is usual after a kill and after the end of an application, because the Master forgets such executors at
-        // once. It can also happen after the Master gave up an order, which then arrived over a connection that the
-        // Worker had left.
+        // once. It can also happen if the Master gave up an order, and the order then arrived over a connection that
+        // the Worker had left.
         let executor = report.executor;
         if report.state.is_finished() {
             self.learn_end(now, &worker, &executor, (&report.state, report.used));
@@ -83,7 +83,7 @@ impl Master {
         }
     }
 
-    /// Applies an executor's state as its own Worker reports it. A repeated state changes nothing.
+    /// Applies a report about an executor from the executor's own Worker. A repeated state changes nothing.
     pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let ExecutorReport { executor, state, used } = report;
         let (state, trouble) = explained(&self.applications.live(&executor.app).description.command, state);
@@ -107,7 +107,8 @@ impl Master {
         }
     }
 
-    /// The state of an executor that failed because its Worker can start none. This is not its application's fault.
+    /// The LOST state for an executor whose Worker reported that it can start none. This failure is not the
+    /// application's fault.
     fn lost_to_worker(&self, peer: PeerId, end: &ExecutorState) -> Option<ExecutorState> {
         let ExecutorState::Failed(failure) = end else { return None };
         self.workers.of_peer(peer).filter(|row| row.cannot_start.is_some())?;
@@ -126,14 +127,14 @@ impl Master {
         if record.worker.id != *worker {
             return;
         }
-        // A report without a status contains nothing new.
+        // If a report has no exit status, it contains nothing new.
         let status = end.exit_status().filter(|_| record.state == ExecutorState::Killed(None));
         if status.is_some() || used.is_some() {
             self.amend_end(now, executor, status, used);
         }
     }
 
-    /// Whether an executor is on probation or proven, if it is live.
+    /// Whether an executor is on probation or proven. `None` if it is not live.
     pub(super) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
         Some(self.applications.get(&executor.app)?.executors.get(executor.executor)?.probation)
     }
@@ -153,12 +154,12 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Ends an executor: gives its share back to the Worker, and tells its driver.
+    /// Ends an executor: gives its share back to the Worker, and informs the driver.
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_executor_that_used(now, executor, end, None);
     }
 
-    /// Ends an executor, after its Worker reported what it used.
+    /// Ends an executor whose Worker has reported its usage.
     fn end_executor_that_used(
         &mut self,
         now: Timestamp,
@@ -178,10 +179,10 @@ impl Master {
     }
 }
 
-/// Whether an end means that the executor's Worker is lost, with everything else that ran on its host.
+/// Whether an end means that the executor's whole Worker is lost, with everything else that ran on its host.
 ///
-/// Source: Spark Master, 4.0.1, which names the host only in this case. If so, the driver drops all data of its other
-/// executors on that host.
+/// Source: Spark Master, 4.0.1, which names the host only in this case. If the host is named, the driver drops the data
+/// of all its other executors on that host.
 fn is_with_worker(end: &ExecutorState) -> bool {
     match end {
         ExecutorState::Lost(

@@ -13,25 +13,26 @@ use crate::tables::applications::exclusions::{CountedEnd, Exclusions};
 use crate::tables::executors::executor::Probation;
 use crate::{Exclusion, Master, Note, Retries};
 
-/// The wait after the second failure in a row. It doubles with every further failure.
+/// The wait after the second failure in a row. The wait doubles with every further failure.
 const FIRST_DELAY: Duration = Duration::from_millis(100);
-/// The number of failures in a row that end an application without any executor that ever ran. They count only if they
-/// show that the next executor would fail, too: the driver's host is unknown, or nothing listens there.
+/// The number of failures in a row that end an application if none of its executors ever ran. Only failures count that
+/// would happen to the next executor, too: the driver's host is unknown, or nothing listens there.
 const CERTAIN_FAILURES: u32 = 3;
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Master {
-    /// Counts an end that the Worker reported by itself. A failure is an exit code other than 0, a signal, or a process
-    /// that could not be started. Too many failures in a row end an application that cannot be sound.
+    /// Counts an end that the Worker reported, and that nobody had requested. A failure is an exit code other than 0, a
+    /// signal, or a process that could not be started. If too many executors fail in a row, the application is at fault
+    /// and is ended.
     ///
     /// Source: Spark Master, 4.0.1. Firesteel differs:
     ///
     /// - An executor is proven when it has run for a while, not when it has started.
-    /// - Workers where executors end before they are proven are excluded for a while (see `exclusions`). Executors that
-    ///   were launched there together fail once.
+    /// - Workers where executors end before they are proven are excluded for a while (see `exclusions`). Failures of
+    ///   executors that were launched together on a Worker count as one.
     /// - From the second failure in a row on, the Master waits before it launches another executor.
-    /// - An executor that its own Worker ended has not failed.
-    /// - A final end leads to no other executor and does not count.
+    /// - If a Worker itself ended an executor, this is no failure.
+    /// - A final end does not count, because the executor is not replaced.
     /// - If Firesteel's own executors report that their driver cannot be reached, the application is ended sooner.
     pub(super) fn count_end(
         &mut self,
@@ -73,8 +74,7 @@ impl Master {
     }
 
     /// Records the end of an executor in the failure history of its Worker. Excludes the Worker for the application if
-    /// another one can be used. Returns whether the end counts: it does not if it belongs to an end that was already
-    /// counted.
+    /// another one can be used. Returns `false` if the end belongs to an earlier one that was already counted.
     fn count_failure(
         &mut self,
         now: Timestamp,
@@ -110,8 +110,8 @@ impl Master {
         true
     }
 
-    /// Whether an application may get another Worker that is large enough for one of its executors, now or when that
-    /// Worker has room.
+    /// Whether an application can get another Worker that is large enough for one of its executors. The Worker may have
+    /// too few free resources now.
     fn has_another_worker(&self, app: &AppId, worker: Slot) -> bool {
         let application = self.applications.live(app);
         let others = self
@@ -122,10 +122,11 @@ impl Master {
         others.any(|offer| application.fits(&offer))
     }
 
-    /// Whether an application with failing executors may still be sound, because its Workers may be bad. It may if one
-    /// of its executors is on trial on a Worker without failures, or can be launched on one. If executors failed on a
-    /// single Worker, another Worker must be large enough. If they failed on several, another one must have room now.
-    /// If they failed on as many Workers as the application may have failures, the application is at fault.
+    /// Whether an application with failing executors may still be sound, because its Workers may be bad. It may be
+    /// sound if one of its executors is on probation on a Worker without failures, or can be launched on one. If
+    /// executors failed on a single Worker, another Worker must be large enough. If they failed on several, another
+    /// Worker must have enough free resources now. If they failed on as many Workers as the application may have
+    /// failures, the application is at fault.
     fn may_be_sound(&self, app: &AppId, retries: Retries) -> bool {
         let application = self.applications.live(app);
         let has_failures = |slot| application.exclusions.has_failures_on(slot);
@@ -147,8 +148,8 @@ impl Master {
         others.any(|offer| application.fits(&offer))
     }
 
-    /// Marks executors that ran long enough as proven. Their application need not wait any longer, and the failure
-    /// histories of their Workers are cleared.
+    /// Marks executors that ran long enough as proven. Their application no longer waits, and the failure histories of
+    /// their Workers are cleared.
     pub(crate) fn end_probations(&mut self, now: Timestamp, app: &AppId) {
         let proven = self.applications.live_mut(app).end_probations(now, self.config.proven_after);
         if proven.is_empty() {
@@ -162,11 +163,11 @@ impl Master {
     }
 }
 
-/// Classifies an end that a Worker or the application may be at fault for. `None` if no one is, or only the
-/// application's program.
+/// Classifies an end for which a Worker or the application may be at fault. `None` if neither is, or if the end is the
+/// result of the application's program.
 fn counted_end(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<CountedEnd> {
     let end = match end {
-        // The end of a program that is not replaced is its result.
+        // If a program is not replaced, its end is its result.
         ExecutorState::Exited(_) if is_final => return None,
         ExecutorState::Exited(ExitStatus::Code(0)) => EarlyEnd::Finished,
         ExecutorState::Exited(_) | ExecutorState::Failed(_) => EarlyEnd::Failed,
@@ -199,7 +200,7 @@ impl Retries {
     }
 }
 
-/// The wait after this number of failures in a row. There is none after the first, which may be chance.
+/// The wait after this number of failures in a row. `None` after the first failure, which may be chance.
 fn relaunch_delay(failures: u32) -> Option<Duration> {
     Some(doubled(FIRST_DELAY, failures.checked_sub(2)?, LONGEST_DELAY))
 }

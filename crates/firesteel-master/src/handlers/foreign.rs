@@ -1,10 +1,11 @@
 //! Executors and cluster drivers that belong to another state of a Master.
 //!
 //! A Master may have a new state because it was started in the wrong directory, or because its directory was removed.
-//! Workers then return with executors of applications that it does not know. It does not end these at once: it logs
-//! them, and leaves them alone for `recovery_timeout`. Their Worker gets nothing meanwhile, since the Master does not
-//! know how much of it they use. A driver with such executors gets no answer, so it waits for its Master as before.
-//! Then the executors are ended, and their drivers register anew.
+//! Workers then return with executors of applications that the Master does not know. The Master does not end these
+//! executors at once: it logs them, and leaves them alone for `recovery_timeout`. Meanwhile their Workers get no new
+//! executors, because the Master does not know how much the foreign ones use. A driver with such executors gets no
+//! answer, so it keeps waiting for its Master. After this time the Master ends the executors, and their drivers
+//! register anew.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +17,12 @@ use firesteel_protocol::time::Timestamp;
 use crate::tables::workers::unknown_processes::{UnknownProcess, UnknownProcesses};
 use crate::{Master, Note, Pass, Record};
 
-/// How long foreign executors are left alone.
+/// How long the Master leaves foreign executors alone.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
-    /// When they are ended. `None`: they are no longer left alone.
+    /// When foreign executors are ended. `None`: they are not left alone.
     until: Option<Timestamp>,
-    /// The applications whose drivers have returned, and wait.
+    /// The applications whose drivers have returned, and wait for an answer.
     waiting: BTreeSet<AppId>,
 }
 
@@ -35,24 +36,24 @@ impl Master {
         self.hold.until
     }
 
-    /// Leaves foreign executors alone until this time.
+    /// Leaves foreign executors alone until this time. `None`: no longer.
     pub(crate) fn hold_foreign_until(&mut self, until: Option<Timestamp>) {
         self.hold.until = until;
     }
 
-    /// Whether an executor belongs to an application that this Master never had, and is left alone for now.
+    /// Whether an executor belongs to an application that is not in this Master's state, and is left alone for now.
     pub(super) fn is_held(&self, executor: &ExecutorKey) -> bool {
         self.holds_foreign()
             && self.applications.get(&executor.app).is_none()
             && self.applications.ended().get(&executor.app).is_none()
     }
 
-    /// Whether a cluster driver is foreign and is left alone for now.
+    /// Whether a cluster driver is not in this Master's state, and is left alone for now.
     pub(super) fn is_driver_held(&self, driver: &DriverId) -> bool {
         self.holds_foreign() && self.drivers.number(driver).is_none() && self.drivers.ended(driver).is_none()
     }
 
-    /// Records an executor or a cluster driver on a Worker that is left alone.
+    /// Records a foreign executor or cluster driver on a Worker, which is left alone.
     pub(crate) fn hold(&mut self, slot: Slot, unknown_process: UnknownProcess) {
         let row = self.workers.row_mut(slot);
         let is_first = row.unknown_processes.is_none();
@@ -66,7 +67,8 @@ impl Master {
         }
     }
 
-    /// Records the end of a foreign executor or cluster driver. After the last one, its Worker gets executors again.
+    /// Records the end of a foreign executor or cluster driver. If it was the last one, its Worker gets executors
+    /// again.
     pub(super) fn see_unknown_process_end(&mut self, slot: Slot, unknown_process: &UnknownProcess) {
         let Some(unknown_processes) = self.workers.row_mut(slot).unknown_processes.as_mut() else { return };
         match unknown_process {
@@ -78,7 +80,7 @@ impl Master {
         }
     }
 
-    /// Forgets what runs on a Worker for another state, so that it gets executors again.
+    /// Forgets the foreign executors and cluster drivers on a Worker, so that it gets executors again.
     pub(super) fn forget_unknown_processes(&mut self, slot: Slot) {
         if self.workers.row_mut(slot).unknown_processes.take().is_some() {
             self.workers.set_unknown_processes(slot);
@@ -86,7 +88,7 @@ impl Master {
         }
     }
 
-    /// Logs the foreign executors and cluster drivers of a Worker that has registered, if they are left alone.
+    /// Logs the foreign executors and cluster drivers of a newly registered Worker, if they are left alone.
     pub(super) fn note_unknown_processes(&mut self, now: Timestamp, slot: Slot) {
         let row = self.workers.row(slot);
         let (Some(unknown_processes), Some(until)) = (&row.unknown_processes, self.hold.until) else {
@@ -102,7 +104,7 @@ impl Master {
     }
 
     /// Whether the answer to a returned driver is delayed, because its application is unknown and its executors are
-    /// left alone. It asks again every second.
+    /// left alone. The driver asks again every second.
     pub(super) fn keeps_waiting(&mut self, now: Timestamp, peer: PeerId, resumption: &Resumption) -> bool {
         let Resumption { app, executors, .. } = resumption;
         let Some(until) = self.hold.until else { return false };
@@ -122,7 +124,8 @@ impl Master {
         true
     }
 
-    /// Ends foreign executors if their time is over. Workers that returned before `heard_until` have been handled.
+    /// Ends foreign executors if their time is over. All messages of returning Workers that arrived before
+    /// `heard_until` have been handled.
     pub(crate) fn end_foreign(&mut self, now: Timestamp, heard_until: Timestamp) {
         let Some(until) = self.hold.until.filter(|until| *until <= now) else { return };
         if until > heard_until {

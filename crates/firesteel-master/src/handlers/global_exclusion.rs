@@ -1,8 +1,8 @@
 //! The Workers that are excluded for all applications.
 //!
-//! One application's failures on a Worker may be its own fault. If different applications fail there and have proven
-//! executors elsewhere, the Worker is bad. It is excluded for all applications, each time for twice as long, until an
-//! executor is proven there. At most half of the Workers are excluded this way.
+//! One application's failures on a Worker may be its own fault. If several applications fail on a Worker but have
+//! proven executors on others, the Worker is bad. The Worker is excluded for all applications, each time for twice as
+//! long, until an executor is proven on it. At most half of the Workers are excluded in this way.
 
 use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{AppId, ExecutorId};
@@ -12,8 +12,8 @@ use crate::tables::workers::health::Availability;
 use crate::{Master, Note};
 
 impl Master {
-    /// Counts an executor that failed on a Worker before it was proven. Excludes the Worker for all applications if
-    /// enough of them failed there and run elsewhere.
+    /// Counts an executor that failed on a Worker before it was proven. If enough applications failed there but run
+    /// elsewhere, excludes the Worker for all applications.
     pub(crate) fn global_exclusion(&mut self, now: Timestamp, app: &AppId, worker: Slot) {
         let runs_elsewhere = self.runs_elsewhere(app, worker);
         let may_exclude = (self.workers.excluded() + 1) * 2 <= self.workers.alive_count();
@@ -42,8 +42,8 @@ impl Master {
         executors.any(|executor| executor.probation.is_proven() && executor.slot != worker)
     }
 
-    /// Weighs newly proven executors of an application. They show that their Workers can start executors, and that
-    /// Workers where others of its executors failed may be bad.
+    /// Considers newly proven executors of an application. They show that their Workers can start executors. They also
+    /// show that Workers where other executors of the application failed may be bad.
     pub(super) fn weigh_proof(&mut self, app: &AppId, proven: &[(Slot, ExecutorId)]) {
         let application = self.applications.live(app);
         for (slot, executor) in proven {

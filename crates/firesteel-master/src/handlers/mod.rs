@@ -1,4 +1,4 @@
-//! The handlers of messages. A handler changes tables and marks that a pass is due.
+//! The handlers of messages. A handler changes tables, and marks that a scheduling pass is due.
 
 pub(crate) mod applications;
 pub(crate) mod cluster_drivers;

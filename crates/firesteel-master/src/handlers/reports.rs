@@ -1,4 +1,5 @@
-//! Workers' reports about themselves. They decide nothing and are not written down: Workers that return report again.
+//! Workers' reports about themselves. Reports affect no decision and are not recorded, because returning Workers report
+//! again.
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::{TimedReport, WorkerReport, is_web_address};
@@ -7,7 +8,7 @@ use firesteel_protocol::time::Timestamp;
 use crate::Master;
 
 impl Master {
-    /// Stores a Worker's report of its usage, without executors that the Worker does not have.
+    /// Stores a Worker's report of its usage. Executors that the Worker does not have are left out.
     pub(crate) fn on_worker_reported(&mut self, now: Timestamp, peer: PeerId, mut report: WorkerReport) {
         let Some(slot) = self.own_slot(peer, &report.worker) else { return };
         let row = self.workers.row_mut(slot);

@@ -1,4 +1,4 @@
-//! How a driver returns to a restarted Master, or on another connection.
+//! How a driver returns to a restarted Master, or returns on another connection.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::link::Link;
 use crate::{Effect, Master, Note, Pass};
 
-/// Changes recorded this shortly before the Master stopped may not have been sent to drivers.
+/// Messages about changes that were recorded this shortly before the Master stopped may not have been sent to drivers.
 const UNHEARD: Duration = Duration::from_secs(10);
 
 impl Master {
     /// Handles a driver that was registered before. If it shows the application's token, it gets the application back,
-    /// and learns what happened to its executors since. If the application is unknown, or ended because its driver was
-    /// lost, it is registered as a new one.
+    /// with messages about what has happened to the executors since. If the application is unknown, or ended because
+    /// its driver was lost, it is registered as a new one.
     ///
     /// Source: Spark Master, 4.0.1, where drivers wait until the Master calls them.
     pub(crate) fn on_resume_application(&mut self, now: Timestamp, peer: PeerId, resumption: Resumption) {
@@ -53,8 +53,8 @@ impl Master {
         }
     }
 
-    /// The ended executors that a called driver may not know to have ended: they ended shortly before the Master
-    /// stopped, or later.
+    /// Ended executors of whose end the driver perhaps got no message: they ended shortly before the Master stopped, or
+    /// after that. Needed for a driver that the Master calls back.
     fn may_be_unheard(&self, application: &Application) -> Vec<ExecutorId> {
         let since = self.stopped - UNHEARD;
         let ended =
@@ -62,7 +62,7 @@ impl Master {
         ended.map(|record| record.id).collect()
     }
 
-    /// How an application ended, unless its driver was lost and may begin again.
+    /// How an application ended. `None` if its driver was lost, so that it may begin again.
     fn end_of(&self, app: &AppId) -> Option<&ApplicationEnd> {
         match &self.applications.ended().get(app)?.end {
             ApplicationEnd::DriverLost | ApplicationEnd::NotBack => None,
@@ -75,7 +75,7 @@ impl Master {
         }
     }
 
-    /// Gives a driver its application back, and tells it what it may have missed.
+    /// Gives a driver its application back, and sends the messages that it may have missed.
     fn resume(&mut self, peer: PeerId, app: &AppId, known: &[ExecutorId], unseen: ExecutorId) {
         if let Link::Here(old) = self.applications.move_to(app, peer) {
             self.effects.push(Effect::Close { peer: old });
@@ -88,15 +88,15 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// What happened to an application's executors. This includes the ends of executors that its driver believes to be
-    /// live, the ended executors from `unseen` on, and all live executors. They are in the order of their numbers,
-    /// because a driver ignores new executors below the highest number that it has seen.
+    /// The messages about an application's executors: the ends of executors that its driver believes to be live, ended
+    /// executors from `unseen` on, and all live executors. They are in the order of executor numbers, because a driver
+    /// ignores new executors below the highest number that it has seen.
     fn news_of(&self, app: &AppId, known: &[ExecutorId], unseen: ExecutorId) -> Vec<MasterToDriver> {
         let application = self.applications.live(app);
         let mut news = Vec::new();
         for executor in known.iter().filter(|executor| application.executors.get(**executor).is_none()) {
             let record = application.ended.iter().rev().find(|record| record.id == *executor);
-            // The list of ended executors is limited.
+            // The list of ended executors is limited, so the record may be missing.
             let state = record.map_or(ExecutorState::Killed(None), |record| record.state.clone());
             news.push(MasterToDriver::ExecutorUpdated { executor: *executor, state, lost_host: None });
         }

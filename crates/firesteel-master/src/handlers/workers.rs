@@ -25,9 +25,9 @@ use crate::{Effect, Ignored, Master, Note, Pass};
 impl Master {
     /// Registers a Worker.
     ///
-    /// Source: Spark Master, 4.0.1. Firesteel differs: the message lists the Worker's executors, so the Master notices
-    /// a launch that was lost with an old connection; and a Worker that comes back and shows its token is moved to its
-    /// new connection.
+    /// Source: Spark Master, 4.0.1. Firesteel differs in two points. The message lists the Worker's executors, so that
+    /// the Master notices a launch that was lost with an old connection. And a Worker that returns and shows its token
+    /// is moved to its new connection.
     pub(crate) fn on_register_worker(
         &mut self,
         now: Timestamp,
@@ -44,7 +44,7 @@ impl Master {
             self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
-        // A Worker has whole addresses only.
+        // A Worker registers only whole addresses.
         let mut worker = worker;
         worker.resources = worker.resources.made_whole();
         let id = worker.id.clone();
@@ -77,7 +77,7 @@ impl Master {
         let slot = self.workers.slot(&id).expect("it was just registered");
         self.hear_worker(slot, now);
         let heartbeat_millis = millis(self.config.worker_timeout / 4);
-        // A Worker that was away repeats what the Master does not write down.
+        // A Worker that was away reports again the facts that the Master does not record.
         let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
         let web_address = self.config.web_address.clone();
         self.tell_worker(
@@ -85,7 +85,7 @@ impl Master {
             MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address },
         );
         self.tell_to_leave(now, slot);
-        // On the same connection a launch may still be on its way, so a missing executor may yet appear.
+        // On the same connection, an order to launch may still be on its way, so a missing executor may yet appear.
         let is_elsewhere = old.is_some_and(|old| old != Link::Here(peer));
         if is_elsewhere {
             let row = self.workers.row_mut(slot);
@@ -125,7 +125,8 @@ impl Master {
         self.note_unknown_processes(now, slot);
     }
 
-    /// Removes an absent Worker with the same address as a new one. It must have ended.
+    /// Removes an absent Worker with the same address as a new one. The absent Worker must have ended, because its
+    /// address is in use.
     ///
     /// Source: Spark Master, 4.0.1 ("Worker replaced by a new worker with same address").
     fn replace_absent(&mut self, now: Timestamp, worker: &WorkerDescription) {
@@ -171,7 +172,7 @@ impl Master {
         }
     }
 
-    /// Handles executors that a Worker does not list on a new connection. They were never launched, or their processes
+    /// Handles executors that a Worker does not list on a new connection: they were never launched, or their processes
     /// have ended.
     fn lose_unnamed(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
         let row = self.workers.living(worker);
@@ -205,8 +206,8 @@ impl Master {
         }
     }
 
-    /// Handles a Worker's heartbeat. `arrived` is when it arrived, and `last_order` is the last order that the Worker
-    /// got. Unlike in Spark, an unknown Worker is always told to register.
+    /// Handles a Worker's heartbeat. `arrived` is when the heartbeat arrived, and `last_order` is the last order that
+    /// the Worker received. Unlike Spark's, this Master always asks an unknown Worker to register.
     pub(crate) fn on_heartbeat(
         &mut self,
         now: Timestamp,
@@ -229,7 +230,7 @@ impl Master {
         self.repeat_driver_orders((slot, worker), arrived);
     }
 
-    /// Records that a Worker was heard. A late Worker is served like the others again.
+    /// Records that a Worker sent a message. If the Worker was late, it is served like the others again.
     fn hear_worker(&mut self, slot: Slot, at: Timestamp) {
         if self.workers.hear(slot, at, self.config.worker_timeout) {
             let worker = self.workers.row(slot).description.id.clone();
@@ -238,7 +239,7 @@ impl Master {
     }
 
     /// Handles a Worker's report on an executor as the answer to the launch order. If the executor has started or was
-    /// ended, the Worker evidently gets orders. This is true even if the Master had given up this order.
+    /// ended, the Worker evidently receives orders. This is true even if the Master had given up the order.
     pub(super) fn hear_of(&mut self, slot: Slot, report: &ExecutorReport) {
         let answers = self.workers.row_mut(slot).orders.answer(&report.executor);
         if answers || matches!(report.state, ExecutorState::Running | ExecutorState::Killed(_)) {
@@ -246,7 +247,7 @@ impl Master {
         }
     }
 
-    /// Records that a Worker has answered. If it did not answer orders before, it gets executors again.
+    /// Records that a Worker has answered. If it had not answered orders before, it gets executors again.
     fn hears_again(&mut self, slot: Slot) {
         if self.workers.set_deaf(slot, false) {
             let worker = self.workers.row(slot).description.id.clone();
@@ -255,8 +256,7 @@ impl Master {
         }
     }
 
-    /// The slot of the Worker that a message names. It must be the Worker of this connection; otherwise the message is
-    /// ignored.
+    /// The slot of the Worker that a message names. If it is not the Worker of this connection, the message is ignored.
     pub(super) fn own_slot(&mut self, peer: PeerId, named: &WorkerId) -> Option<Slot> {
         match self.workers.slot_of_peer(peer) {
             None => self.ignore(peer, Ignored::NotRegistered),
@@ -266,8 +266,8 @@ impl Master {
         None
     }
 
-    /// Repeats orders that a Worker did not answer. After too many repetitions, the executor is ended there and given
-    /// to another Worker. Then the Worker gets nothing until it answers.
+    /// Repeats orders that a Worker did not answer. After too many repetitions, the Master takes the executor back and
+    /// gives it to another Worker. Then the Worker gets no new executors until it answers.
     fn pursue(&mut self, now: Timestamp, (slot, worker): (Slot, &WorkerId), overdue: Overdue) {
         let link = self.workers.row(slot).link;
         for executor in overdue.repeated {
@@ -290,8 +290,8 @@ impl Master {
         }
     }
 
-    /// Handles a Worker's message about whether it can start executors. While it cannot, it gets nothing, and failures
-    /// there do not count.
+    /// Handles a Worker's message about whether it can start executors. While it cannot, it gets none, and failures on
+    /// it do not count.
     pub(crate) fn on_starts_checked(&mut self, peer: PeerId, worker: &WorkerId, error: Option<String>) {
         let Some(slot) = self.own_slot(peer, worker) else { return };
         if !self.workers.set_cannot_start(slot, error.clone()) {
@@ -307,8 +307,8 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Logs that an impairment of a Worker is over. The note names the next impairment, or says that the Worker gets
-    /// executors again. It says nothing about a Worker that is excluded or about to end.
+    /// Logs that an impairment of a Worker is over. The note names the next impairment, or that the Worker gets
+    /// executors again. For a Worker that is excluded or about to end, nothing is logged.
     fn note_recovery(&mut self, worker: &WorkerId) {
         let row = self.workers.living(worker);
         let worker = worker.clone();
@@ -326,9 +326,9 @@ impl Master {
     }
 
     /// Removes every Worker whose heartbeat is overdue, and closes its connection. A Worker that was only slow will
-    /// register again. A Worker is silent if no heartbeat arrived in time, and everything that arrived until then has
-    /// been handled. If the Master itself stood still, heartbeats may wait where it cannot see them. Then the Workers'
-    /// timeouts start again, once.
+    /// register again. A Worker is silent if no heartbeat arrived in time, and all messages that arrived until then
+    /// have been handled. If the Master itself was suspended, it may not have received waiting heartbeats yet. Then the
+    /// Workers' timeouts start again, once.
     pub(crate) fn remove_silent_workers(&mut self, now: Timestamp, heard_until: Timestamp) {
         let timeout = self.config.worker_timeout;
         let late = self.workers.next_look().map_or(Duration::ZERO, |due| now.since(due));
@@ -354,7 +354,7 @@ impl Master {
 
     /// Removes a lost Worker with all its executors and cluster drivers.
     ///
-    /// Source: Spark Master, 4.0.1. Executors that are lost this way do not count as failed.
+    /// Source: Spark Master, 4.0.1. Executors that are lost in this way do not count as failed.
     pub(crate) fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
         let row = self.workers.living(id);
         let is_leaving = row.availability() == Availability::Decommissioning;

@@ -1,5 +1,4 @@
-//! What people ask a Master to change, and what becomes of it: a line of the log for each request, over whatever route
-//! it came.
+//! Changes that users request from a Master, and their results: one log line for each request, whatever way it came.
 
 use std::fmt;
 
@@ -10,36 +9,36 @@ use firesteel_protocol::messages::{
     ApplicationDescription, DecommissionAnswer, KillAnswer, KillDriverAnswer, SubmitDriverAnswer,
 };
 
-/// The maximum number of characters of a name that a peer gives.
+/// The maximum number of characters of a name from a peer.
 const LONGEST: usize = 200;
 
-/// A request that changes something, with who sent it and what became of it.
+/// A request for a change: who sent it, and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
-    /// The connection that it came on.
+    /// The connection on which the request came.
     pub peer: PeerId,
-    /// The user as the request names it, such as `ann@host`. `None`: the request names nobody.
+    /// The user named in the request, such as `ann@host`. `None`: the request names no user.
     pub by: Option<String>,
-    /// What was asked for.
+    /// The requested action.
     pub action: Action,
-    /// What the request names: an application, a Worker or host, a cluster driver, a program.
+    /// The object that the request names: an application, a Worker or host, a cluster driver, a program.
     pub target: String,
-    /// The id that the Master gave or found.
+    /// The id that the Master assigned or found.
     pub id: Option<AuditedId>,
-    /// What became of it.
+    /// The result of the request.
     pub verdict: Verdict,
-    /// The verdict in detail, in words for people.
+    /// The result in detail, in words for people.
     pub detail: String,
 }
 
-/// What was asked for.
+/// An action that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Register an application.
     RegisterApplication,
     /// End an application.
     KillApplication,
-    /// Have Workers leave.
+    /// Decommission Workers.
     DecommissionWorkers,
     /// Run a cluster driver.
     SubmitDriver,
@@ -47,34 +46,34 @@ pub enum Action {
     KillDriver,
     /// End all cluster drivers.
     KillAllDrivers,
-    /// Forget what has ended.
+    /// Forget ended applications and cluster drivers.
     ClearCompleted,
 }
 
-/// The id of what was changed.
+/// The id of the object that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuditedId {
     /// An application.
     App(AppId),
     /// A cluster driver.
     Driver(DriverId),
-    /// The only Worker, or the first of several.
+    /// The only Worker, or the first of several Workers.
     Worker(WorkerId),
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is done, or under way.
+    /// The request is fulfilled, or will be soon.
     Done,
-    /// There was nothing left to do.
+    /// There was nothing to do.
     Unchanged,
-    /// It is refused.
+    /// The request is refused.
     Refused,
 }
 
 impl Action {
-    /// Its name in the log.
+    /// The action's name in the log.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -90,7 +89,7 @@ impl Action {
 }
 
 impl Verdict {
-    /// Its name in the log.
+    /// The verdict's name in the log.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,7 +101,7 @@ impl Verdict {
 }
 
 impl Audit {
-    /// A driver registers an application: it got this id, or was refused for this reason.
+    /// A driver registers an application. The application got this id, or was refused for this reason.
     pub(crate) fn register(
         peer: PeerId,
         description: &ApplicationDescription,
@@ -115,7 +114,7 @@ impl Audit {
         }
     }
 
-    /// A client asks for the end of an application.
+    /// A client asks to end an application.
     pub(crate) fn kill(peer: PeerId, which: &str, by: &str, answer: &KillAnswer) -> Self {
         let asked = Self::of(peer, Some(by), Action::KillApplication, which);
         let id = |app: &AppId| Some(AuditedId::App(app.clone()));
@@ -132,7 +131,7 @@ impl Audit {
         }
     }
 
-    /// A client asks for Workers to leave. The request names nobody.
+    /// A client asks to decommission Workers. The request names no user.
     pub(crate) fn decommission(peer: PeerId, which: &str, answer: &DecommissionAnswer) -> Self {
         let asked = Self::of(peer, None, Action::DecommissionWorkers, which);
         match answer {
@@ -148,7 +147,7 @@ impl Audit {
         }
     }
 
-    /// A client submits a cluster driver that runs this program.
+    /// A client submits a cluster driver with this program.
     pub(crate) fn submit_driver(
         peer: PeerId,
         program: &str,
@@ -164,7 +163,7 @@ impl Audit {
         }
     }
 
-    /// A client asks for the end of a cluster driver.
+    /// A client asks to end a cluster driver.
     pub(crate) fn kill_driver(peer: PeerId, driver: &DriverId, by: &str, answer: &KillDriverAnswer) -> Self {
         let asked = Self::of(peer, Some(by), Action::KillDriver, driver.as_str());
         let id = |driver: &DriverId| Some(AuditedId::Driver(driver.clone()));
@@ -179,14 +178,14 @@ impl Audit {
         }
     }
 
-    /// A client asks for the end of all cluster drivers, of which there are this many.
+    /// A client asks to end all cluster drivers, of which there are `drivers`.
     pub(crate) fn kill_all_drivers(peer: PeerId, by: &str, drivers: u64) -> Self {
         let asked = Self::of(peer, Some(by), Action::KillAllDrivers, "all");
         let verdict = if drivers == 0 { Verdict::Unchanged } else { Verdict::Done };
         asked.ends(verdict, None, none_or(drivers, "driver"))
     }
 
-    /// A client has the applications and cluster drivers that have ended forgotten.
+    /// A client asks to forget the ended applications and cluster drivers.
     pub(crate) fn clear_completed(peer: PeerId, by: &str) -> Self {
         Self::of(peer, Some(by), Action::ClearCompleted, "all").ends(
             Verdict::Done,
@@ -205,7 +204,7 @@ impl Audit {
         Self { id, verdict, detail: detail.to_string(), ..self }
     }
 
-    /// The ids that it names.
+    /// The ids that the audit line names.
     #[must_use]
     pub fn mentions(&self) -> Mentions<'_> {
         let mentions = match &self.id {
@@ -222,7 +221,8 @@ fn short(text: &str) -> String {
     text.chars().take(LONGEST).collect()
 }
 
-/// Without who asked and from where, which the shell knows better: `kill-application "nightly": done: app-1`.
+/// Formats the line as `kill-application "nightly": done: app-1`. It leaves out the user and the address, which the
+/// daemon adds because it knows them better.
 impl fmt::Display for Audit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { action, target, verdict, detail, .. } = self;

@@ -1,4 +1,4 @@
-//! The notes of a Master, each a line of the log.
+//! The notes of a Master. Each note is a line of the log.
 
 pub(crate) mod audit;
 
@@ -22,12 +22,12 @@ use crate::Audit;
 pub enum Note {
     #[note(Info, "registered {worker} with {} and {memory}", counted(cores.0, "core"))]
     WorkerRegistered { worker: WorkerId, cores: Cores, memory: MiB },
-    /// A Worker came back on another connection before its old one ended.
+    /// A Worker returned on another connection before its old one ended.
     #[note(Info, "{worker} reconnected")]
     WorkerReconnected { worker: WorkerId },
     #[note(Info, "{app} reconnected")]
     ApplicationReconnected { app: AppId },
-    /// All that were away after a restart of the Master have returned, or are lost.
+    /// All Workers and applications that were away after a restart of the Master have returned, or are lost.
     #[note(Info, "all Workers and applications are back")]
     Recovered,
     #[note(Info, "{worker} is shutting down: it gets no more executors")]
@@ -36,10 +36,10 @@ pub enum Note {
     WorkerRefused { worker: WorkerId, reason: RefusedRegistration },
     #[note(Warn, "removed {worker} with {}: {reason}", none_or(*executors, "executor"))]
     WorkerRemoved { worker: WorkerId, reason: LossReason, executors: usize },
-    /// A Worker that had said that it would end has left, and nothing ran there.
+    /// A Worker has left that had announced its end, and nothing ran on it.
     #[note(Info, "{worker} has left")]
     WorkerLeft { worker: WorkerId },
-    /// Two heartbeats of a Worker are missing.
+    /// A Worker has missed two heartbeats.
     #[note(
         Warn,
         "no heartbeat of {worker} for {} s: it is lost if it stays silent for spark.worker.timeout",
@@ -50,7 +50,7 @@ pub enum Note {
     WorkerHeard { worker: WorkerId },
     #[note(Warn, "{worker} still runs {executor}, which counts as {state} since {ended}: stopping it")]
     EndedExecutorReturned { executor: ExecutorKey, worker: WorkerId, state: ExecutorState, ended: Timestamp },
-    /// Workers were silent for too long, and the Master was late to look for them.
+    /// Workers were silent for too long, but the Master itself was late in checking them.
     #[note(
         Warn,
         "this Master stood still or was busy for {:.1} s; {} get their time again",
@@ -90,14 +90,15 @@ pub enum Note {
     DriverOrderRepeated { driver: DriverId, worker: WorkerId },
     #[note(Warn, "{driver} did not run on {worker}, and waits for a Worker again")]
     DriverReturned { driver: DriverId, worker: WorkerId },
-    /// The user who asked is written as `ann@host`.
+    /// A user (`ann@host`) asked to end a cluster driver.
     #[note(Info, "{by} asked for the end of {driver}")]
     DriverKillAsked { driver: DriverId, by: String },
     #[note(Info, "{driver} is {state}")]
     DriverEnded { driver: DriverId, state: DriverState },
     #[note(Warn, "{worker} runs {driver}, which is not to run there: stopping it")]
     UnknownDriver { driver: DriverId, worker: WorkerId },
-    /// Room is reserved for a gang that does not fit yet. Its start is known if enough of what runs says when it ends.
+    /// Resources are reserved for a gang that does not fit yet. Its start is known if enough running applications have
+    /// estimated run times.
     #[note(
         Info,
         "{app} waits for {executors} executors at once: reserved room on {}{}",
@@ -105,7 +106,7 @@ pub enum Note {
         at.map(|at| format!(", and expected to start at {at}")).unwrap_or_default()
     )]
     Reserved { app: AppId, executors: u64, workers: usize, at: Option<Timestamp> },
-    /// A gang would not fit even if every Worker were empty. The Master tries again when Workers come.
+    /// A gang would not fit even if every Worker were empty. The Master tries again when Workers register.
     #[note(Warn, "{app} needs {executors} executors at once, and all Workers together have room for {room}")]
     GangNeverFits { app: AppId, executors: u64, room: u64 },
     #[note(Info, "launching executor {executor} on {worker} with {} and {memory}", counted(cores.0, "core"))]
@@ -126,8 +127,8 @@ pub enum Note {
     WorkerDistrusted { worker: WorkerId, millis: u64 },
     #[note(Warn, "{worker} runs {executor}, which belongs to no known application: stopping it")]
     UnknownExecutor { executor: ExecutorKey, worker: WorkerId },
-    /// Executors or cluster drivers of another state are left alone for a while. `place` is where this Master keeps its
-    /// state.
+    /// Executors or cluster drivers of another Master's state are left alone for a while. `place` is where this Master
+    /// stores its state.
     #[note(
         Warn,
         "{worker} runs {} of another Master: this one's state, in {place}, is new. {}",
@@ -135,7 +136,7 @@ pub enum Note {
         Advice(*remaining)
     )]
     ForeignHeld { worker: WorkerId, executors: usize, drivers: usize, place: String, remaining: Duration },
-    /// The driver of an application that this state never had is not answered for a while.
+    /// The driver of an application that is not in this Master's state gets no answer for a while.
     #[note(
         Warn,
         "{app} has returned with {}, but this Master has no record of it: it started with new, empty state in {place}. {}",
@@ -143,10 +144,10 @@ pub enum Note {
         Advice(*remaining)
     )]
     ForeignDriverWaits { app: AppId, executors: usize, place: String, remaining: Duration },
-    /// A person or a program asked for a change.
+    /// A user or a program asked for a change.
     #[note(Info, "{_0}")]
     Audited(#[mentions] Box<Audit>),
-    /// The Master's tables contradict each other, so it left something undone.
+    /// The Master's tables contradict each other, so a handler did not finish its work.
     #[note(Warn, "a bug in Firesteel, please report it: {_0}")]
     Inconsistent(Violation),
     #[note(reason.level(), "ignored a message of connection {peer}: {reason}")]
@@ -160,15 +161,15 @@ pub enum Note {
 /// Why a message is not valid from this sender at this time.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Note)]
 pub enum Ignored {
-    /// The sender is told to register.
+    /// The sender is not registered, and is asked to register.
     #[note(Warn, "its Worker is not registered")]
     NotRegistered,
     #[note(Warn, "it names {named:?}, which does not belong to its sender")]
     NotItsOwn { named: String },
-    /// A Worker cannot know this state, or the executor can no longer have it.
+    /// The Worker cannot know this state, or the executor can no longer have it.
     #[note(Warn, "it reports executor {executor} as {state}, which does not follow its present state")]
     OddState { executor: ExecutorKey, state: ExecutorState },
-    /// The Worker is told to end it.
+    /// The executor is unknown, so the Worker is ordered to end it.
     #[note(Info, "unknown executor {executor}")]
     UnknownExecutor { executor: ExecutorKey },
     #[note(Warn, "it reports {driver} as {state}, which does not follow its present state")]
@@ -177,7 +178,7 @@ pub enum Ignored {
     UnknownDriver { driver: DriverId },
 }
 
-/// What to do about executors of another state, which are left alone for this time.
+/// What the user can do about executors of another Master's state, which are left alone for this time.
 struct Advice(Duration);
 
 impl fmt::Display for Advice {

@@ -1,5 +1,5 @@
-//! The choice of Workers for an application's executors: what a rule may ask about the Workers, as the application sees
-//! them.
+//! The choice of Workers for an application's executors: the data about Workers that a rule may use, from the
+//! application's point of view.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::tables::workers::table::WorkerTable;
 /// A Worker's rank for an application: the lowest comes first. Without host preferences all Workers have the same rank.
 type Rank = Option<(Locality, Reverse<u64>)>;
 
-/// The Workers for an application's executors, in the order in which these are launched.
+/// Chooses the Workers for an application's executors, in the order in which the executors are launched.
 pub(super) fn choose(
     config: &Config,
     (workers, memory): (&mut WorkerTable, &mut Memory),
@@ -42,10 +42,10 @@ pub(super) fn is_indifferent(application: &Application, workers: &WorkerTable) -
         && workers.all_admit(application.label.as_ref())
 }
 
-/// The Workers, as an application sees them.
+/// The Workers, from an application's point of view.
 struct WorkersOf<'m> {
     workers: &'m mut WorkerTable,
-    /// Hears of the same changes of Workers as the chooser.
+    /// Receives the same changes of Workers as the chooser.
     costs: &'m mut PreemptionCosts,
     times: RunningTimes<'m>,
     application: &'m Application,
@@ -129,7 +129,7 @@ impl WorkersOf<'_> {
             let prompt = workers.on_host(host).filter(|slot| !workers.late().contains(slot));
             ranks.entry(preferences.rank(host)).or_default().extend(prompt);
         }
-        // Workers of this rank come with all others.
+        // Workers of this rank are handled together with all others.
         ranks.remove(&(Locality::Any, Reverse(0)));
         ranks.into_values().collect()
     }

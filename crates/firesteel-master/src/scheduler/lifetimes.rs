@@ -1,9 +1,10 @@
 //! The expected run times of applications, learned from ended applications of the same user and name.
 //!
-//! An application's own estimate is believed. For any other one, the Master expects the median of the last runs of the
-//! same user under the same name. Only the policy [`Lifetimes`](firesteel_placement::Policy::Lifetimes) uses these
-//! expectations: a wrong one costs some packing, and nothing else. So a recovered Master may know less: it has learned
-//! from the ended applications in its journal, and forgotten those that the journal no longer has.
+//! If an application has its own estimate, the Master uses it. For any other application, the Master expects the median
+//! of the last runs by the same user under the same name. Only the policy
+//! [`Lifetimes`](firesteel_placement::Policy::Lifetimes) uses these expectations, so a wrong one only makes the packing
+//! worse. This is why a recovered Master may know less: it learns only from the ended applications that are still in
+//! its journal.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use crate::tables::applications::table::ApplicationTable;
 use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::run_times::RunTimes;
 
-/// What is known of how long applications run.
+/// The facts from which run times of applications are expected.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunningTimes<'m> {
     pub(super) now: Timestamp,
@@ -29,13 +30,13 @@ pub(super) struct RunningTimes<'m> {
 }
 
 impl Application {
-    /// When its first live executor was launched.
+    /// When the application's first live executor was launched.
     pub(crate) fn began(&self) -> Option<Timestamp> {
         self.executors.iter().map(|(_, executor)| executor.launched).min()
     }
 
-    /// Its estimated end, if it has an estimated run time: counted from the launch of its first live executor, or from
-    /// now.
+    /// The application's estimated end, if it has an estimated run time. It is counted from the launch of its first
+    /// live executor, or from now.
     pub(super) fn told_end(&self, now: Timestamp) -> Option<Timestamp> {
         let told = self.run_time?;
         let began = self.began().unwrap_or(now);
@@ -44,7 +45,7 @@ impl Application {
 }
 
 impl Master {
-    /// Learns the run time of an ended application with these executors, if it ran at all.
+    /// Learns the run time of an ended application with these executors, if any of them ran.
     pub(crate) fn learn_run_time<'a>(
         &mut self,
         row: &ApplicationView,
@@ -58,8 +59,8 @@ impl Master {
 }
 
 impl RunningTimes<'_> {
-    /// How much longer executors are expected to run, for an application that is served. Each is expected to run at
-    /// least as long again as it has run.
+    /// How much longer executors are expected to run, when this application is served. An executor is expected to run
+    /// at least as long again as it has run.
     pub(super) fn rest(&self, application: &Application) -> Rest {
         let now = self.now;
         let mut rests: BTreeMap<Slot, Duration> = BTreeMap::new();
@@ -78,7 +79,7 @@ impl RunningTimes<'_> {
         Rest { on: rests, own }
     }
 
-    /// How long an application will run in all, as it says or as the last ones of its user and name did.
+    /// The expected total run time of an application: its own estimate, or that of the last runs of its user and name.
     fn expected(&self, application: &Application) -> Option<Duration> {
         let learned =
             || self.run_times.expected(&application.description.user, &application.description.name);

@@ -1,4 +1,4 @@
-//! What the scheduler remembers between passes, so that it need not look at all Workers and demands.
+//! What the scheduler remembers between passes, so that it need not look at all Workers and all demands.
 
 use firesteel_placement::Demand;
 use firesteel_placement::advanced::policy::Chooser;
@@ -6,12 +6,12 @@ use firesteel_placement::advanced::policy::Chooser;
 use super::preemption_costs::PreemptionCosts;
 use crate::tables::workers::table::WorkerTable;
 
-/// The memory of the scheduler between passes. Decisions are the same without it.
+/// What the scheduler remembers between passes. Without it, the decisions would be the same.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// Chooses Workers by any policy, and remembers what these need.
+    /// Chooses Workers by any policy, and remembers what the policies need.
     pub(super) chooser: Chooser,
-    /// What it costs to make room by preemption.
+    /// The cost of freeing resources by preemption, for each Worker.
     pub(super) preemption_costs: PreemptionCosts,
 }
 
@@ -21,7 +21,7 @@ impl Memory {
         self.chooser.see(one, executors);
     }
 
-    /// The costs of making room, for the Workers as they are now. The caller gives them back.
+    /// The costs of freeing resources, for the present state of the Workers. The caller gives them back.
     pub(super) fn take_preemption_costs(&mut self, workers: &mut WorkerTable) -> PreemptionCosts {
         let changes = workers.take_moved();
         self.chooser.hear(&changes);

@@ -1,4 +1,4 @@
-//! The scheduling pass, which decides who gets which Workers.
+//! The scheduling pass, which decides which application gets which Workers.
 
 pub(crate) mod choice;
 pub(crate) mod lifetimes;

@@ -14,10 +14,11 @@ use crate::{Master, Pass};
 impl Master {
     /// Runs the scheduling pass if it is due.
     ///
-    /// Cluster drivers come before all executors. Applications are served first in, first out, each with its profiles
-    /// in the order of their numbers. An application that cannot use what is free does not block the next one. The pass
-    /// skips demands that cannot have gained room since the last one (see `backlog`). With queues, priorities or gangs,
-    /// the order is different, and every application is considered (see `scheduler::queues`).
+    /// Cluster drivers come before all executors. Applications are served first in, first out, and the profiles of an
+    /// application in the order of their numbers. An application that cannot use the free resources does not block the
+    /// next one. The pass skips demands for which no Worker has gained free resources since the last pass (see
+    /// `backlog`). With queues, priorities or gangs, the order is different, and every application is considered (see
+    /// `scheduler::queues`).
     ///
     /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
     pub(crate) fn settle(&mut self, now: Timestamp) {
@@ -28,7 +29,7 @@ impl Master {
         if self.schedules_by_queue() {
             let executors_ended = self.serve_queues(now);
             if executors_ended {
-                // The room that the others leave may be enough for a cluster driver.
+                // The resources that the other drivers leave may be enough for a cluster driver.
                 self.place_drivers(now);
             }
         } else {
@@ -54,7 +55,7 @@ impl Master {
         self.applications.touch_all();
     }
 
-    /// Launches the executors of one profile that there is room for.
+    /// Launches as many executors of one profile as fit.
     fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
         let application = self.applications.live(app);
         let demand = application.demand(application.profile(profile));
@@ -73,7 +74,7 @@ impl Master {
         shares: Vec<Share>,
     ) {
         self.workers.claim(demand, &shares);
-        // Each executor is logged, and its Worker and its driver are told.
+        // For each executor, a line is logged, and its Worker and its driver get a message.
         let executors: u64 = shares.iter().map(|share| share.executors).sum();
         self.effects.reserve(usize::try_from(executors).unwrap_or(0).saturating_mul(3));
         for Share { slot, executors, cores, .. } in shares {
@@ -83,8 +84,8 @@ impl Master {
         }
     }
 
-    /// The free amounts of the Workers for an application, without excluded Workers and without amounts withheld in
-    /// this pass.
+    /// The free amounts of the Workers for an application. Excluded Workers, and amounts withheld in this pass, are
+    /// left out.
     pub(crate) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
         let rows = self.workers.slots();
         let eligible = rows.filter(|(slot, row)| !application.excludes(*slot, row));

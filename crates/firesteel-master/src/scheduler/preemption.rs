@@ -1,18 +1,19 @@
-//! Preemption: executors are ended to make room for applications of higher priority, and for gangs that have waited
-//! long.
+//! Preemption: executors are ended to free resources for applications of higher priority, and for gangs that have
+//! waited long.
 //!
-//! An application that waits without room may end executors of lower priority in its own queue, if its next executor
-//! then fits, or all executors that it starts with. As few executors as possible are ended: those of the lowest
-//! priority, and among those the youngest, so that the least work is lost. The settings limit their number for each
-//! application and interval. If ending executors does not help, none is ended.
+//! If an application waits because too little is free, executors of lower priority in its own queue may be ended for
+//! it. This happens only if its next executor then fits, or all the executors that it starts with. As few executors as
+//! possible are ended. Those of the lowest priority end first, and among these the youngest, so that the least work is
+//! lost. The settings limit their number for each application and interval. If ending executors does not help, none is
+//! ended.
 //!
-//! A gang that has waited long may also end executors of its own priority. Their applications must come after it and be
-//! no gangs, and the executors must have been launched while it waited, or at most `gangReach` before. Otherwise small
-//! executors would take each piece of room that becomes free, before there is enough for the gang. The work that is
-//! lost took at most as long as the gang has waited and `gangReach` together.
+//! For a gang that has waited long, executors of the same priority may also be ended. Their applications must come
+//! after the gang and must not be gangs themselves. The executors must have been launched while the gang waited, or at
+//! most `gangReach` before. Otherwise small executors would take all resources that become free, before there are
+//! enough for the gang. The lost work took at most as long as the gang's wait and `gangReach` together.
 //!
-//! The room is free at once, as after any other kill, and goes to the application that waits. The preempted
-//! applications want as many executors as before, and get them back when there is room.
+//! The resources are free at once, as after any other kill, and go to the waiting application. The preempted
+//! applications want as many executors as before, and get them back when there are free resources.
 
 use firesteel_protocol::ids::{AppId, ExecutorKey};
 use firesteel_protocol::messages::{ExecutorState, LossReason, MasterToDriver, MasterToWorker};
@@ -26,7 +27,8 @@ use crate::tables::applications::application::Application;
 use crate::{Master, Note};
 
 impl Master {
-    /// When an application at its limit may end executors again, or when a gang becomes impatient.
+    /// When more executors may be ended for an application that has reached its limit, or when a gang becomes
+    /// impatient.
     pub(crate) fn next_preemption(&self) -> Option<Timestamp> {
         let ended = match self.config.preemption {
             Preemption::AtMost { every, .. } => self.preempted.next(every),
@@ -36,13 +38,13 @@ impl Master {
         next.into_iter().flatten().min()
     }
 
-    /// When a waiting gang becomes impatient. `None` if it never does.
+    /// When a waiting gang becomes impatient. `None` if the settings do not allow this.
     pub(super) fn gang_timeout(&self, application: &Application) -> Option<Timestamp> {
         let gang = self.config.gang_preemption.filter(|_| self.config.preemption != Preemption::Off)?;
         application.gang_waits().then_some(application.submitted + gang.patience)
     }
 
-    /// Drops entries that have left the interval. Returns whether there were any, or whether a gang has become
+    /// Drops entries that are older than the interval. Returns whether there were any, or whether a gang has become
     /// impatient since.
     pub(crate) fn forget_preemptions(&mut self, now: Timestamp) -> bool {
         let Preemption::AtMost { every, .. } = self.config.preemption else { return false };
@@ -51,8 +53,8 @@ impl Master {
         self.preempted.forget(now, every, |app| applications.get(app).is_some()) || has_timed_out
     }
 
-    /// Ends executors to make room for an application's next need, if that helps and is allowed. Returns the
-    /// applications that lost executors. An application may be listed twice.
+    /// Ends executors so that an application's next demand fits, if that helps and is allowed. Returns the applications
+    /// that lost executors. An application may be listed twice.
     pub(super) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> Vec<AppId> {
         let Preemption::AtMost { executors: most, .. } = self.config.preemption else { return Vec::new() };
         let most = (most as usize).saturating_sub(self.preempted.count(app));
@@ -66,8 +68,9 @@ impl Master {
         victims.into_iter().map(|executor| executor.app).collect()
     }
 
-    /// Which executors an application may end now. An impatient gang reaches further, unless this was in vain for
-    /// several other gangs in this pass, since each attempt looks at all Workers.
+    /// The executors that may be ended for an application now. For an impatient gang, more executors may be ended. But
+    /// if this was in vain for several other gangs in this pass, it is not tried, because an attempt looks at all
+    /// Workers.
     fn reach(&self, application: &Application) -> Reach {
         const MOST_IN_VAIN: usize = 4;
         let has_timed_out = self.gang_timeout(application).is_some_and(|at| at <= self.now);
@@ -78,7 +81,7 @@ impl Master {
         }
     }
 
-    /// The executors to end so that an application's next need fits. Empty if more than `most` would have to end.
+    /// The executors to end so that an application's next demand fits. Empty if more than `most` would have to end.
     fn victims_for(&mut self, app: &AppId, most: usize) -> Vec<ExecutorKey> {
         let mut kept = self.memory.take_preemption_costs(&mut self.workers);
         let application = self.applications.live(app);
@@ -93,7 +96,8 @@ impl Master {
             let choose = |costs: &mut PreemptionCosts| {
                 costs.choose(self, application, reach, &demand, executors, most)
             };
-            // The cached costs are for all applications of a kind. These depend on how long the gang has waited.
+            // The cached costs are the same for all applications of a kind. The costs for an impatient gang also depend
+            // on how long it has waited.
             if reach != Reach::Lower || !is_indifferent(application, &self.workers) {
                 return choose(&mut PreemptionCosts::default());
             }

@@ -1,8 +1,9 @@
-//! The cost of making room on each Worker by ending executors, kept from one preemption to the next.
+//! The cost of freeing resources on each Worker by ending executors. The costs are kept from one preemption to the
+//! next.
 //!
-//! A wave of applications of high priority ends tens of thousands of executors, one after the other. Each end changes
-//! one Worker. So the costs of all Workers are computed for the first application of a kind, and after that only for
-//! Workers that have changed.
+//! For many applications of high priority, tens of thousands of executors are ended one after the other. Each end
+//! changes one Worker. So the costs of all Workers are computed for the first application of a kind, and after that
+//! only for Workers that have changed.
 
 use std::cmp::Reverse;
 
@@ -19,13 +20,14 @@ use crate::tables::capacity;
 use crate::tables::executors::executor::Executor;
 use crate::tables::workers::row::WorkerRow;
 
-/// Costs are kept for this number of kinds of applications. A further kind replaces the one used least recently.
+/// Costs are kept for this number of kinds of applications. A further kind replaces the kind that was not used for the
+/// longest time.
 const KINDS: usize = 4;
 
 /// The costs for the applications of a few kinds.
 ///
 /// The owner calls [`changed`](Self::changed) when a Worker's free amounts or executors change, and
-/// [`clear`](Self::clear) when Workers come or go.
+/// [`clear`](Self::clear) when Workers are added or removed.
 #[derive(Debug, Default)]
 pub(crate) struct PreemptionCosts {
     /// The Workers in the order of their ids. A Worker's position is its number.
@@ -45,12 +47,12 @@ struct Kind {
     memory: MiB,
     resources: ResourceAmounts,
     costs: Costs,
-    /// The Workers that changed since the costs were computed. Some are listed more than once.
+    /// The Workers that changed since the costs were computed. A Worker may be listed more than once.
     changed: Vec<Slot>,
 }
 
 impl PreemptionCosts {
-    /// Hears of Workers whose free amounts or executors changed.
+    /// Receives the Workers whose free amounts or executors changed.
     pub(super) fn hear(&mut self, changes: &Changes) {
         match changes {
             Changes::All => self.clear(),
@@ -73,7 +75,7 @@ impl PreemptionCosts {
     }
 
     /// The executors to end so that `executors` of the demand fit. `None` if more than `most` would have to end, or if
-    /// it does not help.
+    /// this does not help.
     pub(super) fn choose(
         &mut self,
         master: &Master,
@@ -158,8 +160,8 @@ struct Preemptible<'a> {
 }
 
 impl Master {
-    /// The cost of room for one more executor on a Worker. `None` if there can be none, or if the application excludes
-    /// the Worker.
+    /// The cost of one more executor on a Worker. `None` if it cannot fit there, or if the application excludes the
+    /// Worker.
     fn preemption_cost(
         &self,
         application: &Application,
@@ -174,7 +176,7 @@ impl Master {
         self.preemptible_worker(slot, row, &self.preemptible(application, reach, row)).cost(demand)
     }
 
-    /// The executors on a Worker that may end for an application, in the order of preemption.
+    /// The executors on a Worker that may be ended for an application, in the order of preemption.
     fn preemptible<'a>(
         &'a self,
         application: &Application,

@@ -1,29 +1,31 @@
 //! The scheduling pass if there are queues, priorities or gangs.
 //!
-//! Without them a pass is Spark's, and considers only what has changed (see `scheduler::pass`). With them it considers
-//! every waiting application:
+//! Without these, a pass works as in Spark, and considers only demands that may fit since the last pass (see
+//! `scheduler::pass`). With queues, priorities or gangs, the pass considers every waiting application:
 //!
-//! - **Queues.** The next queue is the one with the smallest dominant share of the cluster, divided by its weight,
-//!   among those with waiting applications. While several queues wait, each grant is one executor, or one gang. (An
+//! - **Queues.** Among queues with waiting applications, the next one is that with the smallest dominant share of the
+//!   cluster, divided by its weight. While several queues wait, each grant is one executor, or one gang. (An
 //!   application without a fixed executor size gets all that fits.) So no queue gets more than one grant ahead of
-//!   another that could use the room. A queue that waits alone may have everything.
+//!   another that could use the free resources. If only one queue waits, it may get everything.
 //! - **Priorities.** Within a queue, higher priorities come first, and then earlier registrations. An application that
-//!   cannot use what is free does not block the next one.
-//! - **Gangs.** An application with a gang that has not started gets that number of executors at once, or none. With
-//!   several resource profiles it starts with the first one that asks for executors, with at most as many as it asks
-//!   for. The first gang that does not fit now, but would fit empty Workers, gets a *reservation*: the free room on
-//!   those Workers, and room that becomes free there, is withheld from all later applications until the gang starts.
-//!   Until then, only applications before it in its own queue are served earlier. A gang that can never fit gets no
-//!   reservation.
+//!   cannot use the free resources does not block the next one.
+//! - **Gangs.** If an application's gang has not started, it gets this number of executors at once, or none. With
+//!   several resource profiles, the gang consists of executors of the first profile that asks for any, and at most of
+//!   as many as it asks for. The first gang that does not fit now, but would fit on empty Workers, gets a
+//!   *reservation*. All resources that are free on these Workers, or become free there, are withheld from later
+//!   applications until the gang starts. Until then, only applications before the gang in its own queue are served
+//!   earlier. A gang that can never fit gets no reservation.
 //! - **Reservations with a time.** If enough running applications have estimated run times, the reservation has a time:
-//!   the first time at which the gang fits if all of them end as estimated. Then only room that does not become free by
-//!   itself until then is withheld, and applications that expect to end before may use that, too. What runs longer than
-//!   its estimate counts with twice the estimate, and so on: the time moves, the rule stays. Behind a reservation with
-//!   a time, further gangs may have theirs (`firesteel.master.reservations`), in the order in which they are served.
-//!   Each leaves those before it what they need.
-//! - **Backfill.** Applications after a reservation may use what is not reserved; without backfill, nothing.
-//! - **Order.** With `firesteel.master.order=shortest`, applications of the same priority come in another order (see
-//!   `turn`).
+//!   the first time at which the gang fits if all of them end as estimated. Then the pass withholds only resources that
+//!   would not become free by themselves until this time. Applications that expect to end before this time may use even
+//!   these. If an application runs longer than its estimate, the estimate is doubled, again and again. So the time of
+//!   the reservation moves. After a reservation with a time, further gangs may have reservations
+//!   (`firesteel.master.reservations`), in the order in which they are served. A later reservation does not take what
+//!   an earlier one needs.
+//! - **Backfill.** Applications after a reservation may use resources that are not reserved. Without backfill, they get
+//!   nothing.
+//! - **Order.** With `firesteel.master.order=shortest`, applications of the same priority are served in another order
+//!   (see `turn`).
 //!
 //! The cost of a pass is one placement for each waiting application. A pass that makes a reservation also looks at
 //! every Worker.
@@ -50,18 +52,19 @@ use crate::tables::workers::row::WorkerRow;
 use crate::tables::workers::table::WorkerTable;
 use crate::{Master, Note};
 
-/// What scheduling by queues remembers between passes.
+/// What scheduling by queues remembers from one pass to the next.
 #[derive(Debug, Default)]
 pub(crate) struct QueueScheduling {
     /// Whether the last pass was a pass by queues.
     pub(crate) active: bool,
-    /// The reservations that the last pass made, in the order of serving. All have a time if there are several.
+    /// The reservations that the last pass made, in the order of serving. If there are several, all of them have a
+    /// time.
     pub(crate) reservations: Vec<Reservation>,
-    /// The gangs that can never fit and were logged.
+    /// The gangs that can never fit, and for which this was logged.
     never_fit: BTreeSet<AppId>,
     /// When the next waiting gang of the last pass becomes impatient.
     pub(super) next_gang_timeout: Option<Timestamp>,
-    /// The number of impatient gangs in this pass that could end no executors.
+    /// The number of impatient gangs in this pass for which no executors could be ended.
     pub(super) gangs_in_vain: usize,
 }
 
@@ -77,25 +80,25 @@ pub(crate) struct Reservation {
     pub(crate) reserved: BTreeMap<Slot, Reserved>,
 }
 
-/// The room that is reserved on one Worker.
+/// The resources that are reserved on one Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reserved {
-    /// The number of the gang's executors that will run there.
+    /// The number of the gang's executors that will run on the Worker.
     pub(crate) executors: u64,
-    /// The amounts that are kept free for them.
+    /// The amounts that are kept free for these executors.
     pub(crate) amounts: Amounts,
-    /// Addresses are kept free for this number of these executors. The others get addresses that should be given back
-    /// in time.
+    /// The number of these executors for which addresses are kept free. The other executors get addresses that should
+    /// become free in time.
     with_addresses: u64,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Served {
-    /// It got executors that take these amounts together.
+    /// The application got executors that take these amounts together.
     With(Amounts),
-    /// It has no room, or asks for nothing.
+    /// The application's executors do not fit, or it asks for none.
     Nothing,
-    /// It has no room for this number of executors of the profile at once.
+    /// This number of executors of the profile does not fit at once.
     GangWaits { profile: ProfileId, demand: Demand, executors: u64 },
 }
 
@@ -103,21 +106,21 @@ enum Served {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservationView {
     pub app: AppId,
-    /// When the application is expected to start. Others may use the reserved room until then.
+    /// When the application is expected to start. Other applications may use the reserved resources until then.
     pub at: Option<Timestamp>,
-    /// The reserved room by Worker, in the order of ids: the number of executors, and their amounts together.
+    /// The reserved resources by Worker, in the order of ids: the number of executors, and their amounts together.
     pub on: Vec<(WorkerId, u64, Amounts)>,
 }
 
 impl Master {
-    /// Whether the next pass goes by queues. If the last such pass had reserved room, every application is considered
-    /// once more.
+    /// Whether the next pass goes by queues. If the last pass by queues had made reservations, every application is
+    /// considered once more.
     pub(super) fn schedules_by_queue(&mut self) -> bool {
         let ordered = !self.config.queues.is_empty()
             || self.config.order != ServingOrder::Registration
             || self.applications.has_special();
         if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
-            // Without a reservation, no waiting application has room.
+            // If there was no reservation, no waiting application fits.
             if !std::mem::take(&mut self.queue_scheduling).reservations.is_empty() {
                 self.applications.touch_all();
             }
@@ -140,7 +143,8 @@ impl Master {
         self.queue_scheduling.reservations.iter().map(view).collect()
     }
 
-    /// Restores the first reservation's application from a snapshot. Nothing else of a reservation outlives a pass.
+    /// Restores the application of the first reservation from a snapshot. Nothing else of a reservation lasts longer
+    /// than a pass.
     pub(crate) fn restore_reservation(&mut self, app: AppId) {
         let waits = |application: &&Application| application.gang_waits();
         let Some(application) = self.applications.get(&app).filter(waits) else { return };
@@ -178,8 +182,8 @@ impl Master {
                     let preempted = self.preempt_for(now, app);
                     if !preempted.is_empty() {
                         ended = true;
-                        // The freed room may also help others, and the preempted applications may want more
-                        // again.
+                        // The freed resources may also help other applications, and the preempted applications may want
+                        // executors again.
                         self.serve(now, app, size);
                         self.workers.release_withheld();
                         let holders = self.queue_scheduling.take_holders();
@@ -208,7 +212,8 @@ impl Master {
         ended
     }
 
-    /// Serves an application. If its estimated end is before a gang can start, it may use the gang's reserved room.
+    /// Serves an application. If its estimated end is before the start of a gang, it may use the resources that are
+    /// reserved for the gang.
     fn serve_around(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
         let end = self.applications.live(app).told_end(now);
         let reservations = &self.queue_scheduling.reservations;
@@ -261,8 +266,8 @@ impl Master {
         given.map_or(Served::Nothing, Served::With)
     }
 
-    /// Reserves room for a waiting gang. It gets none if there are too many reservations, if it has no room beside
-    /// them, or if it can never fit. `before` lists the applications with reservations in the last pass.
+    /// Reserves resources for a waiting gang. The gang gets no reservation if there are too many, if it does not fit
+    /// beside them, or if it can never fit. `before` lists the applications with reservations in the last pass.
     fn reserve_for(
         &mut self,
         now: Timestamp,
@@ -304,8 +309,8 @@ impl Master {
         self.add_reservation(before, reservation);
     }
 
-    /// When a gang is expected to start, and what to keep for it. `None` if too few running applications have estimated
-    /// run times.
+    /// When a gang is expected to start, and the resources to keep for it. `None` if too few running applications have
+    /// estimated run times.
     fn forecast_for(
         &self,
         now: Timestamp,
@@ -333,7 +338,7 @@ impl Master {
         Some((Timestamp::from_millis(at).max(now), on.into_iter().map(keep).collect()))
     }
 
-    /// Withholds the reserved room until the end of the pass.
+    /// Withholds the reserved resources until the end of the pass.
     fn add_reservation(&mut self, before: &[AppId], reservation: Reservation) {
         reservation.withhold(&mut self.workers);
         let Reservation { app, at, reserved, .. } = &reservation;
@@ -346,7 +351,7 @@ impl Master {
         self.queue_scheduling.reservations.push(reservation);
     }
 
-    /// The number of a demand's executors that the application has room for now. Counting may stop at the number that
+    /// The number of a demand's executors that the application could launch now. Counting may stop at the number that
     /// the application needs. Zero behind a reservation without backfill.
     pub(crate) fn open_room(&self, application: &Application, demand: &Demand) -> u64 {
         let reservations = &self.queue_scheduling.reservations;
@@ -370,14 +375,14 @@ impl Master {
         self.sites(application).map(free).fold(0, u64::saturating_add)
     }
 
-    /// The number of a demand's executors that fit empty Workers. Workers that get nothing for now count, since they
-    /// may get executors later.
+    /// The number of a demand's executors that fit on empty Workers. Workers that get no new executors for now also
+    /// count, because they may get some later.
     fn whole_room(&self, application: &Application, demand: &Demand) -> u64 {
         let each = self.whole_offers(application).map(|offer| offer.executors_that_fit(demand));
         each.fold(0, u64::saturating_add)
     }
 
-    /// What an application waits for, besides room for one more executor. Computed only on request.
+    /// What an application waits for, besides free resources for one more executor. Computed only on request.
     pub(crate) fn blocker(&self, application: &Application) -> Option<Blocker> {
         let served = self.queue_scheduling.active && application.link.is_here();
         let (_, demand) = application.asks().next().filter(|_| served)?;
@@ -406,14 +411,14 @@ impl Master {
         }
     }
 
-    /// Whether an application has the reservation, or comes before the one that has it.
+    /// Whether an application has this reservation, or comes before the application that has it.
     fn precedes(&self, application: &Application, reservation: &Reservation) -> bool {
         let holder = self.applications.live(&reservation.app);
         holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()
     }
 
-    /// The Workers that an application does not exclude. Each has its total amounts, and its free amounts without what
-    /// is withheld.
+    /// The Workers that an application does not exclude. For each: its total amounts, and its free amounts without the
+    /// withheld ones.
     pub(crate) fn sites<'a>(
         &'a self,
         application: &'a Application,
@@ -435,8 +440,8 @@ impl QueueScheduling {
 }
 
 impl Reservation {
-    /// Whether the gang is expected to start at this time or later. Something that ends by this time may use the
-    /// reserved room.
+    /// Whether the gang is expected to start at this time or later. Executors that end by this time may use the
+    /// reserved resources.
     fn begins_after(&self, end: Option<Timestamp>) -> bool {
         self.at.zip(end).is_some_and(|(at, end)| end <= at)
     }
@@ -447,7 +452,7 @@ impl Reservation {
         }
     }
 
-    /// The gang's use of the Workers with these numbers, if its reservation has a time.
+    /// The gang's use of Workers, if its reservation has a time. `numbers` has the number of each Worker.
     fn bookings<'a>(&'a self, numbers: &BTreeMap<Slot, usize>) -> impl Iterator<Item = Booking<'a>> {
         let until = self.until.map(Timestamp::millis);
         self.at.into_iter().flat_map(move |at| {

@@ -1,4 +1,4 @@
-//! Which executors an application may end.
+//! Which executors may be ended for an application.
 
 use firesteel_protocol::time::Timestamp;
 
@@ -9,13 +9,13 @@ use crate::tables::executors::executor::Executor;
 pub(crate) enum Reach {
     /// Executors of applications of lower priority.
     Lower,
-    /// Also executors of applications of its own priority, if these come after it and are no gangs. The executors must
-    /// have been launched since this time.
+    /// Also executors of applications of the same priority, if these applications come later and are no gangs. The
+    /// executors must have been launched at or after this time.
     AndLaunchedSince(Timestamp),
 }
 
 impl Reach {
-    /// Whether `application` may end this executor of `other`.
+    /// Whether this executor of `other` may be ended for `application`.
     pub(super) fn includes(
         self,
         application: &Application,

@@ -11,7 +11,7 @@ use crate::Master;
 use crate::tables::applications::application::Application;
 use crate::tables::applications::turn::Turn;
 
-/// The position of an application in its queue: the highest priority first, then the earliest turn, then the earliest
+/// The position of an application in its queue: highest priority first, then the earliest turn, then the earliest
 /// registration.
 pub(crate) type QueueRank = (Reverse<i32>, Turn, u64);
 
@@ -22,14 +22,15 @@ pub(crate) struct WaitingQueues {
     whole: Amounts,
     /// The application with a reservation. Its queue is served first.
     first: Option<(usize, QueueRank)>,
-    /// The applications that were served, or have no room.
+    /// The applications that were served, or whose executors do not fit.
     passed: Vec<AppId>,
 }
 
 #[derive(Debug, Default)]
 struct WaitingQueue {
     weight: u32,
-    /// The amounts that its applications hold. Not counted if there is a single queue, which needs no share.
+    /// The amounts that the queue's applications hold. Not counted if there is only one queue, because it needs no
+    /// share.
     held: Amounts,
     /// The waiting applications, the next one first.
     waiting: BTreeMap<QueueRank, AppId>,
@@ -42,7 +43,7 @@ pub(crate) struct Next {
     rank: QueueRank,
 }
 
-/// How much is granted before the next queue is chosen.
+/// How many executors are granted before the next queue is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GrantSize {
     Everything,
@@ -74,8 +75,8 @@ impl WaitingQueues {
         }
     }
 
-    /// Records that an application got executors with these amounts. If it had the reservation, its queue is then
-    /// served like any other.
+    /// Records that an application got executors with these amounts. If the application had the reservation, its queue
+    /// is then served like any other.
     pub(crate) fn gave(&mut self, to: &Next, amounts: &Amounts) {
         self.queues[to.queue].held.add(amounts);
         self.first = self.first.filter(|(_, first)| *first != to.rank);
@@ -99,7 +100,7 @@ impl WaitingQueues {
 }
 
 impl Master {
-    /// The applications that wait now. The queue of `first` is served first while it waits.
+    /// The applications that wait now. While the application `first` waits, its queue is served first.
     pub(super) fn waiting_queues(&self, first: Option<&AppId>) -> WaitingQueues {
         let weights = self.config.queues.iter().map(|queue| queue.weight);
         let empty = |weight| WaitingQueue { weight, ..WaitingQueue::default() };
@@ -118,8 +119,8 @@ impl Master {
         waiting
     }
 
-    /// Makes all applications that have had their turn wait again, because executors of `preempted` were ended. There
-    /// may be room for the former, too, and the preempted applications want more.
+    /// Makes all applications that have had their turn wait again, because executors of `preempted` were ended. The
+    /// freed resources may be enough for other applications, too, and the preempted applications want more.
     pub(super) fn wait_again(
         &self,
         waiting: WaitingQueues,

@@ -1,7 +1,8 @@
-//! The history: ended applications and cluster drivers that a status page no longer lists.
+//! The history: ended applications and cluster drivers that are no longer listed on status pages.
 //!
-//! It is limited by time and by size, and kept by the journal. The latest ended applications and cluster drivers are in
-//! tables of their own ([`History`](crate::tables::history::History)). Rows that leave these tables come here.
+//! The history is limited by time and by size, and is kept in the journal. The latest ended applications and cluster
+//! drivers are in separate tables ([`History`](crate::tables::history::History)). Rows that leave these tables are
+//! added to the history.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::config::HistoryLimits;
 use crate::tables::applications::ended::Ended;
 use crate::tables::drivers::table::PastDriver;
 
-/// The rows of the history, in the order of their ends.
+/// The rows of the history, in the order in which applications and drivers ended.
 #[derive(Debug, Default)]
 pub(crate) struct Archive {
     rows: BTreeMap<HistoryCursor, PastRow>,
@@ -24,7 +25,7 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Adds a row at this time, and drops the oldest ones to stay within the limits.
+    /// Adds a row at this time. Drops the oldest rows to stay within the limits.
     pub(crate) fn insert(&mut self, now: Timestamp, row: PastRow, limits: HistoryLimits) {
         self.bytes += wire::length(&row) as u64;
         if let Some(same) = self.rows.insert(row.cursor(), row) {
@@ -42,7 +43,7 @@ impl Archive {
         self.rows.values()
     }
 
-    /// Copies of the rows from this place on, each with its place.
+    /// Copies of the rows with their places, beginning at this place.
     pub(crate) fn from(&self, from: HistoryCursor) -> impl Iterator<Item = (HistoryCursor, PastRow)> {
         self.rows.range(from..).map(|(cursor, row)| (*cursor, row.clone()))
     }
@@ -110,7 +111,7 @@ mod tests {
         for (now, number, ended, left) in [
             (10, 1, 5, &[1][..]),
             (10, 2, 7, &[1, 2]),
-            // It started later, but ended earlier.
+            // This row started later, but ended earlier.
             (10, 3, 6, &[1, 3, 2]),
             (10, 4, 9, &[3, 2, 4]),
             // Adding the same row again changes nothing.

@@ -1,4 +1,4 @@
-//! The amounts of a Worker: total and free. An executor's share is a value that cannot be copied, so it cannot be given
+//! The total and free amounts of a Worker. An executor's share is a value that cannot be copied, so it cannot be given
 //! back twice.
 
 use firesteel_placement::{Cores, MiB, Offer, ResourceAmounts, Resources};
@@ -17,13 +17,14 @@ pub(crate) struct Holding {
     pub(crate) resources: Resources,
 }
 
-/// An executor's share of a Worker. Made only by [`Capacity::take`], consumed only by [`Capacity::give_back`].
+/// An executor's share of a Worker. Only [`Capacity::take`] makes it, and only [`Capacity::give_back`] consumes it.
 #[derive(Debug)]
 #[must_use = "a share that is dropped is lost to its Worker"]
 pub(crate) struct Grant {
     cores: Cores,
     memory: MiB,
-    /// `None` if it has none. Boxed, since there are very many executors and few have any.
+    /// The addresses, or `None` if there are none. The field is boxed, because there are very many executors and few
+    /// have addresses.
     resources: Option<Box<Resources>>,
 }
 
@@ -42,7 +43,7 @@ impl Capacity {
     }
 
     /// Takes a share, with the addresses that [`Resources::take`] chooses. Returns `None` if there are too few
-    /// addresses. The caller has made sure that cores and memory suffice.
+    /// addresses. The caller has checked that cores and memory suffice.
     pub(crate) fn take(&mut self, cores: Cores, memory: MiB, asked: &ResourceAmounts) -> Option<Grant> {
         let resources = self.free.resources.take(asked)?;
         self.free.cores -= cores;
@@ -51,8 +52,7 @@ impl Capacity {
         Some(Grant { cores, memory, resources })
     }
 
-    /// Takes exactly this share. Returns `None` if one of the addresses, or the requested part of an address, is not
-    /// free.
+    /// Takes exactly this share. Returns `None` if one of the addresses, or the requested fraction of one, is not free.
     pub(crate) fn take_exactly(&mut self, Holding { cores, memory, resources }: Holding) -> Option<Grant> {
         if !self.free.resources.take_these(&resources) {
             return None;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) struct History<I, R> {
     rows: BTreeMap<u64, (I, R)>,
     numbers: BTreeMap<I, u64>,
-    /// The numbers in the order of the ends.
+    /// The numbers of the rows, in the order in which applications or drivers ended.
     order: VecDeque<u64>,
 }
 
@@ -17,8 +17,8 @@ impl<I, R> Default for History<I, R> {
 }
 
 impl<I: Ord + Clone, R> History<I, R> {
-    /// Remembers a row, and at most this number of them. A full history drops its oldest tenth. Returns the dropped
-    /// rows with their numbers.
+    /// Remembers a row, but at most `limit` of them. A full history drops its oldest tenth. Returns the dropped rows
+    /// with their numbers.
     ///
     /// Source: Spark Master, 4.0.1.
     pub(crate) fn insert(&mut self, (number, id): (u64, I), row: R, limit: usize) -> Vec<(u64, R)> {
@@ -41,7 +41,7 @@ impl<I: Ord + Clone, R> History<I, R> {
         dropped
     }
 
-    /// Drops all rows, and returns them with their numbers in the order of their ends.
+    /// Removes all rows, and returns them with their numbers in the order in which applications or drivers ended.
     pub(crate) fn take_all(&mut self) -> Vec<(u64, R)> {
         let Self { mut rows, order, .. } = std::mem::take(self);
         let row = |number| (number, rows.remove(&number).expect("each number has a row").1);
@@ -52,7 +52,7 @@ impl<I: Ord + Clone, R> History<I, R> {
         self.order.len()
     }
 
-    /// All rows with their numbers, in the order of their ends.
+    /// All rows with their numbers, in the order in which applications or drivers ended.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &R)> {
         self.order.iter().map(|number| (*number, &self.rows[number].1))
     }
@@ -73,7 +73,7 @@ impl<I: Ord + Clone, R> History<I, R> {
         self.rows.contains_key(&number)
     }
 
-    /// Whether all parts agree, and each row has its number and its id.
+    /// Whether all parts of the history agree, and each row has its number and its id.
     pub(crate) fn is_consistent(&self, has: impl Fn(&R, u64, &I) -> bool) -> bool {
         let is_known = |number: &u64| {
             let row = self.rows.get(number);

@@ -1,8 +1,8 @@
-//! Where to reach a Worker or an application.
+//! The link of a Worker or an application: its connection, or none while it is away.
 
 use firesteel_protocol::ids::PeerId;
 
-/// Where to reach a Worker or an application.
+/// The link of a Worker or an application: its connection, or none while it is away.
 ///
 /// ```text
 ///                registers, with its id and token
@@ -15,7 +15,8 @@ use firesteel_protocol::ids::PeerId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Here(PeerId),
-    /// Without a connection since the Master was restarted. It may return until the recovery ends.
+    /// The Worker or application has had no connection since the Master was restarted. It can return until the recovery
+    /// ends.
     Away,
 }
 

@@ -3,8 +3,8 @@
 /// The maximum number of ids in a chunk.
 const CHUNK: usize = 128;
 
-/// Ids in order, each of them once. A list may have one for each Worker of a large cluster, and they mostly come in
-/// rising or falling order. So each is put into a chunk, not into one long vector. A tree would leave its nodes half
+/// Ids in order, without duplicates. A list may contain every Worker of a large cluster, and ids are mostly added in
+/// rising or falling order. So ids are stored in chunks instead of one long vector. A tree would leave its nodes half
 /// empty.
 #[derive(Clone, Debug)]
 pub(crate) struct LongSorted<T> {
@@ -23,7 +23,7 @@ impl<T: Ord> LongSorted<T> {
     }
 
     pub(crate) fn insert(&mut self, id: T) {
-        // Ids that come in order belong at one of the ends.
+        // Ids that are added in order belong at one of the ends.
         let (first, last) = (self.chunks.first(), self.chunks.last());
         let chunk = match (first.and_then(|ids| ids.first()), last.and_then(|ids| ids.last())) {
             (Some(first), _) if id < *first => 0,
@@ -42,7 +42,7 @@ impl<T: Ord> LongSorted<T> {
         if ids.len() < CHUNK {
             return ids.insert(at, id);
         }
-        // A full chunk is split only if the id belongs inside.
+        // A full chunk is split only if the id belongs inside it.
         match at {
             0 => self.chunks.insert(chunk, vec![id]),
             CHUNK => self.chunks.insert(chunk + 1, vec![id]),

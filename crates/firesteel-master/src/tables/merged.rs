@@ -1,6 +1,6 @@
 //! Two sequences merged into one.
 
-/// Merges two sequences that are in the order of their keys. No key is in both.
+/// Merges two sequences that are sorted by their keys. No key is in both sequences.
 pub(crate) fn merged<K: Ord, T>(
     one: impl Iterator<Item = (K, T)>,
     other: impl Iterator<Item = (K, T)>,

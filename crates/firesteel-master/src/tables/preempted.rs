@@ -1,4 +1,4 @@
-//! When executors were ended to make room for applications.
+//! The times at which executors were ended to free resources for applications.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::{ExecutorState, LossReason};
 use firesteel_protocol::time::Timestamp;
 
-/// When each application ended executors of others, within the interval.
+/// For each application: when executors of others were ended for it, within the interval.
 #[derive(Debug, Default)]
 pub(crate) struct Preempted {
     by: BTreeMap<AppId, VecDeque<Timestamp>>,
 }
 
 impl Preempted {
-    /// The number of executors that an application ended within the interval.
+    /// The number of executors that were ended for an application within the interval.
     pub(crate) fn count(&self, app: &AppId) -> usize {
         self.by.get(app).map_or(0, VecDeque::len)
     }
@@ -31,13 +31,13 @@ impl Preempted {
         times.insert(times.partition_point(|time| *time <= now), now);
     }
 
-    /// When the oldest entry leaves the interval.
+    /// When the oldest entry becomes older than the interval.
     pub(crate) fn next(&self, every: Duration) -> Option<Timestamp> {
         self.by.values().filter_map(|times| Some(*times.front()? + every)).min()
     }
 
-    /// Drops entries that have left the interval, and applications that are no longer live. Returns whether anything
-    /// was dropped.
+    /// Drops entries that are older than the interval, and applications that are no longer live. Returns whether
+    /// anything was dropped.
     pub(crate) fn forget(
         &mut self,
         now: Timestamp,

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// The maximum number of users and names that are remembered. A further one replaces the one with the oldest last run.
+/// The maximum number of combinations of user and name. A further one replaces the combination whose last run is the
+/// oldest.
 const MOST: usize = 4096;
 
-/// The expected run time is the median of this number of last runs.
+/// The number of last runs whose median is the expected run time.
 const RUNS: usize = 5;
 
 /// The last run times by user and name.
 #[derive(Debug, Default)]
 pub(crate) struct RunTimes {
     by_name: BTreeMap<(String, String), Past>,
-    /// The users and names by the number of their last run.
+    /// The combinations of user and name, by the number of their last run.
     by_use: BTreeMap<u64, (String, String)>,
     runs: u64,
 }
@@ -25,7 +26,7 @@ struct Past {
 }
 
 impl RunTimes {
-    /// Learns that an application ran this long, from its first executor to its end.
+    /// Learns an application's run time, from its first executor to its end.
     pub(crate) fn learn(&mut self, user: &str, name: &str, ran: Duration) {
         let key = (user.to_owned(), name.to_owned());
         self.runs += 1;
@@ -44,8 +45,8 @@ impl RunTimes {
         }
     }
 
-    /// The expected run time of an application of this user and name: the median of its last runs. Of two runs, the
-    /// longer one.
+    /// The expected run time of an application of this user and name: the median of its last runs. If there are only
+    /// two, the longer one.
     pub(crate) fn expected(&self, user: &str, name: &str) -> Option<Duration> {
         let past = self.by_name.get(&(user.to_owned(), name.to_owned()))?;
         let mut last: Vec<Duration> = past.last.iter().copied().collect();

@@ -1,7 +1,7 @@
 //! A short sorted list of ids.
 
-/// Ids in order, each of them once. There are very many such lists, each usually of some hundreds at most. A list takes
-/// half of the memory of a tree.
+/// Ids in order, without duplicates. There are very many lists, and most have at most some hundreds of ids. A list
+/// takes half of the memory of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Sorted<T>(Vec<T>);
 

@@ -1,11 +1,11 @@
-//! The audit lines for people's requests.
+//! The audit log lines for users' requests.
 
 use super::*;
 
 const CLIENT: PeerId = PeerId(200);
 
 impl Bench {
-    /// The audit lines of a message, each with the person who asked.
+    /// The audit log lines of a message, each with the user who asked.
     fn audited(&mut self, peer: PeerId, message: Inbound) -> Vec<String> {
         let effects = self.master.apply(self.now, Event::Received { peer, arrived: self.now, message });
         let audits = effects.into_iter().filter_map(|effect| match effect {

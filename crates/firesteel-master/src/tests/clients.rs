@@ -37,7 +37,7 @@ impl Bench {
         }
     }
 
-    /// Another application, of another driver.
+    /// Registers another application, with another driver.
     pub(super) fn other_application(&mut self, peer: u64, max_cores: i64, cores: i64) {
         let message =
             DriverToMaster::RegisterApplication(Box::new(description(Some(max_cores), Some(cores))));
@@ -124,7 +124,7 @@ fn an_application_cannot_be_killed_twice_nor_one_that_is_not_known() {
     bench.kill_application(app().as_str());
     let over = KillAnswer::Over { app: app(), state: ApplicationState::Killed, outcome: None, ended: T0 };
     assert_eq!(bench.kill_application(app().as_str()), [to_client(over)]);
-    // Later messages of its driver change nothing.
+    // Later messages of the application's driver change nothing.
     assert_eq!(bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None }), []);
     assert_eq!(bench.master.view().completed.len(), 1);
 }
@@ -153,7 +153,7 @@ fn a_name_means_the_one_live_application_that_has_it_or_the_latest_that_ended() 
     let other = AppId::new("app-20261120212235-0001");
     assert_eq!(bench.detail("test").application.id, other);
     assert_eq!(bench.detail(app().as_str()).scheduling, None);
-    // If none is live any more, the name means the latest ended one.
+    // If no application with this name is live any more, the name means the latest ended one.
     bench.kill_application("test");
     assert_eq!(bench.detail("test").application.id, other);
     let over = KillAnswer::Over { app: other, state: ApplicationState::Killed, outcome: None, ended: T0 };
@@ -245,7 +245,7 @@ fn executors_that_are_remembered_no_longer_are_counted() {
     assert_eq!((executors.len(), executors[0].id), (1_001, ExecutorId(10)));
 }
 
-/// With more executors than fit one frame.
+/// The application has more executors than fit in one frame.
 #[test]
 fn answers_come_in_short_pages_and_are_whole_however_large_the_cluster() {
     let mut bench = Bench::new(Config::default());
@@ -293,7 +293,8 @@ fn answers_come_in_short_pages_and_are_whole_however_large_the_cluster() {
     assert!(seen.into_iter().eq(0..60_000));
 }
 
-/// With the maximum number of profiles, resources and kinds of Workers, and with the longest names.
+/// The application has the maximum number of profiles and resources, the cluster the maximum number of kinds of
+/// Workers, and all names are the longest.
 #[test]
 fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     let mut bench = Bench::new(Config::default());
@@ -304,7 +305,7 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
         else {
             unreachable!("it is a registration");
         };
-        // The first has them all, the others lack one or some.
+        // The first Worker has all resources, the others lack one or several.
         let has = |(bit, _): &(usize, String)| n == 0 || n >> bit & 1 == 1;
         worker.resources = names().enumerate().filter(has).map(|(_, name)| (name, ["0"])).collect();
         bench.worker_says(n, WorkerToMaster::RegisterWorker { worker, executors, drivers });
@@ -339,7 +340,7 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     firesteel_protocol::wire::encode(answer, firesteel_protocol::wire::MAX_FRAME).expect("it fits a frame");
 }
 
-/// The reason that the driver gets.
+/// The reason for the shortfall that the driver receives.
 pub(super) fn told_reason(bench: &mut Bench) -> Option<Reason> {
     let app = bench.master.applications.of_peer(DRIVER).expect("it registered").clone();
     match bench.driver_says(DriverToMaster::RequestShortfall { app }).pop() {
@@ -362,7 +363,7 @@ fn a_worker_whose_disk_is_full_is_told_as_that_and_not_as_excluded() {
     bench.application(Some(8), 8);
     let why = "cannot start executors: No space left on device".to_owned();
     assert_eq!(told_reason(&mut bench), Some(Reason::Impaired { workers: 1, why: why.clone() }));
-    // A Worker that is too small, or has no room, changes nothing.
+    // A Worker that is too small, or has no free resources, changes nothing.
     bench.worker(2, 1);
     assert_eq!(told_reason(&mut bench), Some(Reason::Impaired { workers: 1, why }));
     bench.worker_says(1, full(None));
@@ -395,14 +396,14 @@ fn who_waits_for_cores_is_told_who_holds_the_most_of_them() {
     bench.application(Some(8), 8);
     let (second, told) = (bench.master.view().applications[1].id.clone(), "(test) holds 8 of the 16 cores");
     assert_eq!(holder(&mut bench), Some((format!("{second} {told}"), 1)));
-    // Its cores on Workers that leave do not count in the total.
+    // The application's cores on Workers that leave do not count in the total.
     bench.worker_says(2, WorkerToMaster::WorkerDecommissioning { worker: WorkerId::new("w2") });
     let left =
         bench.master.view().applications[1].executors.iter().filter(|it| it.worker.as_str() == "w1").count();
     let told = format!("{second} (test) holds {} of the 8 cores", left * 4);
     assert_eq!(holder(&mut bench), Some((told, 1)));
 
-    // Memory is lacking, not cores.
+    // Workers lack memory, not cores.
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 16);
     bench.other_application(101, 8, 1);
@@ -469,7 +470,7 @@ fn the_driver_of_a_gang_hears_that_it_never_fits_or_for_how_many_there_is_room()
     let message = DriverToMaster::RegisterApplication(Box::new(gang));
     bench.apply(Event::Received { peer: DRIVER, arrived: bench.now, message: Inbound::Driver(message) });
     assert_eq!(reason(&mut bench), Some(Reason::GangTooLarge { executors: 3, room: 2 }));
-    // Another application has half of the cluster.
+    // Another application holds half of the cluster.
     bench.other_application(101, 4, 4);
     bench.worker(2, 4);
     assert_eq!(reason(&mut bench), Some(Reason::GangWaits { executors: 3, room: 2 }));

@@ -5,7 +5,7 @@ use firesteel_placement::Amount;
 use super::cluster_drivers::*;
 use super::*;
 
-/// A Worker with two gpus, and cluster drivers that need one each.
+/// A Master with a Worker that has two gpus, and with cluster drivers that need one gpu each.
 fn with_gpus(drivers: u64) -> Bench {
     let mut bench = Bench::with_gpus(&Resources::from_iter([("gpu", ["a", "b"])]));
     (0..drivers).for_each(|_| drop(bench.submit(&with(&wanted(1, 512, true), gpus(1)))));

@@ -115,14 +115,14 @@ impl Bench {
         self.drivers().into_iter().map(|(_, state, _)| state).collect()
     }
 
-    /// The Workers of the cluster drivers, in the order of submission. `-`: none.
+    /// The Workers of the cluster drivers, in the order of submission. `-`: no Worker.
     fn places(&self) -> String {
         let place = |(_, _, worker): (_, _, String)| if worker.is_empty() { "-".to_owned() } else { worker };
         self.drivers().into_iter().map(place).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The 15th of the worked examples with Spark's Master.
+/// As with Spark's Master: cluster drivers are placed before executors.
 #[test]
 fn a_driver_is_placed_before_executors() {
     let mut bench = Bench::new(Config::default());
@@ -145,7 +145,8 @@ fn a_driver_is_placed_before_executors() {
     assert_eq!(effects.len(), 4, "A gets nothing: {effects:?}");
 }
 
-/// The 16th of the worked examples with Spark's Master.
+/// As with Spark's Master (`spark.deploy.spreadOutDrivers=false`): each driver goes to the first Worker by id that has
+/// room.
 #[test]
 fn drivers_that_are_not_spread_fill_the_workers_by_id() {
     let mut bench = Bench::new(Config { driver_strategy: Strategy::Consolidate, ..Config::default() });
@@ -156,7 +157,8 @@ fn drivers_that_are_not_spread_fill_the_workers_by_id() {
     assert_eq!(bench.places(), "w1 w1 w2 w2");
 }
 
-/// The 17th of the worked examples with Spark's Master.
+/// As with Spark's Master (`spark.deploy.maxDrivers`): at most this number of drivers runs at once, and the others
+/// wait.
 #[test]
 fn at_most_as_many_drivers_run_as_the_settings_say() {
     let mut bench = Bench::new(Config { max_drivers: 2, ..Config::default() });
@@ -168,7 +170,7 @@ fn at_most_as_many_drivers_run_as_the_settings_say() {
     assert_eq!(bench.states(), ["FINISHED", "RUNNING", "RUNNING", "SUBMITTED"]);
 }
 
-/// The 18th of the worked examples, and Spark's tests SPARK-46800.
+/// As with Spark's Master, and as in Spark's tests of SPARK-46800.
 #[test]
 fn drivers_are_spread_over_the_workers_and_one_without_room_blocks_no_other() {
     for one_by_one in [false, true] {
@@ -180,7 +182,7 @@ fn drivers_are_spread_over_the_workers_and_one_without_room_blocks_no_other() {
             bench.submit(&wanted(1, memory, false));
         }
         if !one_by_one {
-            // Placed in one pass: the first Workers are full for a moment.
+            // The drivers are placed in one pass: the first Workers are full for a moment.
             (1..=3).for_each(|n| drop(bench.worker(n, 8)));
             assert_eq!(bench.places(), "w1 - w1 w1 w1");
             continue;
@@ -215,7 +217,7 @@ fn the_round_goes_on_after_the_last_worker_and_leaves_out_full_ones() {
 }
 
 impl Bench {
-    /// A Master with one Worker, which has these addresses.
+    /// A Master with one Worker that has these addresses.
     pub(super) fn with_gpus(resources: &Resources) -> Self {
         let mut bench = Self::new(Config::default());
         let mut message = register(1, 8, Vec::new());
@@ -289,7 +291,7 @@ fn a_supervised_driver_of_a_lost_worker_is_relaunched_under_another_id_and_anoth
     assert_eq!(effects, [registered(51, false), kill_driver(51, 0), kill_driver(51, 1)]);
     assert_eq!(bench.driver_reports(51, 0, KILLED), [noted_driver(51, 0)]);
     assert_eq!(bench.states(), ["RELAUNCHING", "ERROR", "RUNNING"]);
-    // A request about the first one is about its successor.
+    // A request about the first driver applies to its successor.
     assert_eq!(bench.kill_driver(0).1, KillDriverAnswer::Asked { driver: id(2) });
 }
 
@@ -303,7 +305,7 @@ fn drivers_that_a_worker_ends_with_itself_are_relaunched_or_in_error() {
     }
     bench.worker_says(1, WorkerToMaster::WorkerDecommissioning { worker: WorkerId::new("w1") });
     (0..2).for_each(|number| drop(bench.driver_reports(1, number, KILLED)));
-    // It never ran there.
+    // The driver never ran on the Worker.
     bench.driver_reports(1, 2, DriverState::Submitted);
     assert_eq!(bench.states(), ["RELAUNCHING", "ERROR", "SUBMITTED", "SUBMITTED"]);
     let effects = bench.worker(2, 8);
@@ -327,7 +329,7 @@ fn a_recovered_master_adopts_drivers_that_run_and_keeps_those_that_wait() {
     assert_eq!(effects, [registered(51, false), kill_driver(51, 1), kill_driver(51, 9)]);
     assert_eq!(bench.states(), ["RUNNING", "RUNNING", "SUBMITTED", "SUBMITTED"]);
     assert_eq!(bench.driver_reports(51, 1, KILLED), [noted_driver(51, 1), launch_driver(51, 2, &driver)]);
-    // A Worker that does not return.
+    // The Worker does not return.
     bench.master = bench.recovered();
     bench.deadline();
     assert_eq!(bench.states(), ["ERROR", "KILLED", "ERROR", "SUBMITTED"]);
@@ -348,7 +350,7 @@ fn an_order_that_did_not_come_is_given_again() {
     bench.driver_reports(1, 0, DriverState::Running);
     assert_eq!(beat(&mut bench), []);
     assert_eq!(beat(&mut bench), []);
-    // On a new connection the Worker lists what it has.
+    // On a new connection the Worker lists the drivers that it has.
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     (0..2).for_each(|_| drop(bench.submit(&driver)));

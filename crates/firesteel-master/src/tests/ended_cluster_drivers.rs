@@ -1,4 +1,4 @@
-//! Cluster drivers that have ended and are remembered.
+//! Ended cluster drivers that the Master remembers.
 
 use super::cluster_drivers::*;
 use super::*;
@@ -22,8 +22,8 @@ fn ended_drivers_are_remembered_up_to_a_number_and_each_can_be_asked_for() {
     assert_eq!([status(0), status(49)], [None, Some(DriverState::Finished)]);
 }
 
-/// Source: Spark Master, 4.0.1 (`RequestKillAllDrivers`): waiting ones are ended at once, and Workers are told about
-/// the others.
+/// Source: Spark Master, 4.0.1 (`RequestKillAllDrivers`): waiting drivers are ended at once, and Workers are ordered to
+/// end the others.
 #[test]
 fn all_drivers_are_asked_to_end_and_ended_ones_forgotten() {
     let mut bench = Bench::new(Config::default());

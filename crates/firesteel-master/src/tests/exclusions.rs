@@ -4,7 +4,7 @@ use super::*;
 
 const SUCCESS: ExecutorState = ExecutorState::Exited(ExitStatus::SUCCESS);
 
-/// A Master with these numbers of cores on its Workers, and an application with executors of one core.
+/// A Master whose Workers have these numbers of cores, and an application with executors of one core.
 fn cluster(config: Config, cores: &[i64], most: i64) -> Bench {
     let mut bench = Bench::new(config);
     for (worker, cores) in (1..).zip(cores) {
@@ -26,7 +26,7 @@ impl Bench {
         held
     }
 
-    /// Reports this end of every executor on a Worker.
+    /// Reports this end for every executor on a Worker.
     fn end_all(&mut self, worker: u64, end: &ExecutorState) {
         for executor in self.held().remove(&format!("w{worker}")).unwrap_or_default() {
             self.report(worker, executor, end.clone());
@@ -70,7 +70,7 @@ impl Bench {
 #[test]
 fn one_worker_that_cannot_start_executors_never_ends_an_application_that_can_run_elsewhere() {
     let mut bench = cluster(Config { retries: Retries::AtMost(2), ..Config::default() }, &[4, 4, 4, 4], 16);
-    // Five failures, and between them the ends of both pauses.
+    // Five executors fail, and between the failures both pauses end.
     for _ in 0..9 {
         bench.end_all(4, &CRASH);
         assert!(bench.lives());

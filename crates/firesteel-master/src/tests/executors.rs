@@ -71,12 +71,12 @@ fn executors_that_cannot_start_end_the_application_after_exactly_ten() {
     assert_eq!(bench.report(1, 9, failed()), expected);
 }
 
-/// The end of an executor whose process says this by its exit code.
+/// The end of an executor whose exit code means this trouble.
 fn says(trouble: ExecutorTrouble) -> ExecutorState {
     ExecutorState::Exited(ExitStatus::Code(trouble.exit_code().into()))
 }
 
-/// An application of Firesteel's own executors, of this many cores.
+/// Registers an application of Firesteel's own executors, with this number of cores.
 fn own_application(bench: &mut Bench, cores: i64) {
     let mut description = description(Some(cores), Some(8));
     let words = ["executor", "--driver-url", "jupyter-7f3a:7100"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Deliberate bugs in the tables of Workers. The Master's own check finds each of them.
+//! Deliberate bugs in the tables of Workers. The Master's own check must find every one of them.
 
 use firesteel_placement::advanced::index::Index;
 

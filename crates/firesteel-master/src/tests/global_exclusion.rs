@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A Master with Workers of four cores, and applications with executors of one core.
+/// A Master with Workers of four cores, and with applications whose executors have one core.
 struct Several {
     bench: Bench,
     apps: u64,
@@ -27,7 +27,7 @@ impl Several {
         self.bench.apply(Event::Received { peer, arrived: self.bench.now, message });
     }
 
-    /// Reports this state of every live executor on a Worker.
+    /// Reports this state for every live executor on a Worker.
     fn report_all(&mut self, worker: u64, state: &ExecutorState) {
         let id = WorkerId::new(format!("w{worker}"));
         for application in self.bench.master.view().applications {
@@ -58,7 +58,7 @@ impl Several {
     }
 }
 
-/// All executors run on w1 and w2, and are proven; those on w3 have failed once.
+/// All executors on w1 and w2 run and are proven. The executors on w3 have failed once.
 fn with_a_bad_worker(apps: usize) -> Several {
     let mut several = Several::new(3);
     (0..apps).for_each(|_| several.application(6));

@@ -21,7 +21,7 @@ fn an_order_that_a_worker_does_not_answer_is_repeated_then_given_elsewhere_and_t
     let elsewhere: Vec<_> = [kill(1, 0), updated(0, end)].into_iter().chain(launch(1, 2, 8)).collect();
     assert_eq!(heartbeat(&mut bench, None), elsewhere);
     assert_eq!(bench.master.view().workers[0].impairment, Some(Impairment::Deaf));
-    // It has room, but gets nothing until it answers.
+    // The Worker has room, but gets no executors until it answers.
     bench.apply(Event::Disconnected { peer: PeerId(2) });
     assert_eq!(bench.master.view().applications[0].cores_granted, Cores(0));
     assert_eq!(heartbeat(&mut bench, None), []);
@@ -31,7 +31,7 @@ fn an_order_that_a_worker_does_not_answer_is_repeated_then_given_elsewhere_and_t
     assert_eq!(heartbeat(&mut bench, None), []);
 }
 
-/// A Worker whose heartbeats have answered nothing for a minute.
+/// A Master with a Worker whose heartbeats have answered no orders for a minute.
 fn with_deaf_worker() -> Bench {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
@@ -113,10 +113,10 @@ fn a_worker_that_cannot_start_gets_nothing_and_what_fails_there_counts_for_nobod
     assert_eq!(bench.master.view().workers[0].impairment, impairment);
     assert_eq!(says(&mut bench, Some("no space")), [], "it was said before");
     assert_eq!(says(&mut bench, None), launch(1, 1, 8));
-    // Now the same failure is the application's, or the Worker's.
+    // Now the same failure counts against the application, or against the Worker.
     let effects = bench.report(1, 1, ExecutorState::Failed(failure.clone()));
     assert_eq!(effects[0], updated(1, ExecutorState::Failed(failure)));
-    // Other connections cannot say this about it.
+    // The Master ignores this message about the Worker on other connections.
     bench.worker(2, 8);
     let message = WorkerToMaster::StartsChecked { worker: WorkerId::new("w1"), error: Some("x".into()) };
     assert_eq!(bench.worker_says(2, message), []);

@@ -1,11 +1,11 @@
-//! Workers that run only executors of some applications, as Spark's do, and their own messages.
+//! Workers that run only executors of some applications, such as Spark's, and the messages of these Workers.
 
 use firesteel_protocol::process::executor_command::{ExecutorCommand, JavaCommand};
 use firesteel_protocol::scheduling::label::Label;
 
 use super::*;
 
-/// Registers Worker `w<n>` with the label of these releases.
+/// Registers Worker `w<n>` with a label for these releases.
 fn labelled(bench: &mut Bench, n: u64, cores: i64, releases: &[&str]) -> Vec<Effect> {
     let WorkerToMaster::RegisterWorker { worker, executors, .. } = register(n, cores, Vec::new()) else {
         unreachable!()
@@ -14,7 +14,7 @@ fn labelled(bench: &mut Bench, n: u64, cores: i64, releases: &[&str]) -> Vec<Eff
     bench.worker_says(n, WorkerToMaster::register(worker, executors))
 }
 
-/// An application of Spark's with these releases, or another one if there are none. Its executors have two cores.
+/// A Spark application with these releases, or another application if there are none. Its executors have two cores.
 fn of_spark(releases: &[&str], policy: Policy) -> ApplicationDescription {
     let mut description = description(None, Some(2));
     description.policy = Some(policy);
@@ -95,7 +95,7 @@ fn a_driver_is_told_that_workers_with_room_run_only_executors_of_others() {
     let (_, shortfall) = &shortfalls[0];
     let expected = "no executor could be placed: 2 Workers have room, but run only executors of Spark 4.0";
     assert_eq!(shortfall.to_string(), expected);
-    // The first Worker that it may use is used.
+    // The first Worker that the application may use is used.
     let effects = bench.worker(4, 2);
     assert!(effects.contains(&to_driver(MasterToDriver::ExecutorAdded {
         executor: ExecutorId(0),
@@ -120,7 +120,7 @@ fn a_worker_that_lists_its_executors_later_keeps_those_that_are_known() {
     };
     assert_eq!(bench.worker_says(1, latest("w1")), [updated(0, ExecutorState::Running), kill(1, 7)]);
     assert_eq!(bench.worker_says(1, latest("w1")), [kill(1, 7)], "it may say so again");
-    // Other connections cannot say this about it.
+    // The Master ignores this message about the Worker on other connections.
     bench.worker(2, 2);
     assert_eq!(bench.worker_says(2, latest("w1")), []);
     assert_eq!(bench.worker_says(9, latest("w1")), [], "a Worker that is not registered");
@@ -142,7 +142,7 @@ fn the_first_report_on_an_executor_answers_its_order() {
     assert_eq!(heartbeat(&mut bench), [repeated]);
     heartbeat(&mut bench);
     assert_eq!(bench.master.view().workers[0].impairment, Some(Impairment::Deaf));
-    // A report about an old executor does not show that orders arrive. A start does.
+    // A report about an old executor does not show that orders arrive. The start of an executor does.
     bench.report(1, 0, CRASH);
     assert_eq!(bench.master.view().workers[0].impairment, Some(Impairment::Deaf));
     bench.report(1, 1, ExecutorState::Running);

@@ -1,4 +1,4 @@
-//! Tests of the Master's tables: an event, and all its consequences.
+//! Tests of the Master's tables: they apply an event and check all its consequences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -37,11 +37,11 @@ const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 const PORT: u16 = 7078;
 const DRIVER: PeerId = PeerId(100);
 
-/// A Master under test, with the time.
+/// A Master under test, with the present time.
 struct Bench {
     master: Master,
     now: Timestamp,
-    /// The records of all its events.
+    /// The records of all events so far.
     journal: Vec<Record>,
 }
 
@@ -53,8 +53,8 @@ impl Bench {
         Self { master, now: T0, journal }
     }
 
-    /// Applies an event and returns its effects without the records and the notes. Checks that a Master recovered from
-    /// the records has the same tables.
+    /// Applies an event and returns its effects, without the records and the notes. Also checks that a Master recovered
+    /// from the records has the same tables.
     fn apply(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = self.master.apply(self.now, event);
         self.master.check().expect("the invariants hold");
@@ -154,7 +154,7 @@ fn to_worker(peer: u64, message: MasterToWorker) -> Effect {
     Effect::Send { peer: PeerId(peer), message: Outbound::Worker(message) }
 }
 
-/// The unusual remarks about Workers.
+/// The remarks about Workers that have one.
 fn remarks(master: &Master) -> BTreeMap<WorkerId, WorkerRemark> {
     let workers = master.view().workers.into_iter();
     workers.filter_map(|worker| Some((worker.id, worker.remark?))).collect()

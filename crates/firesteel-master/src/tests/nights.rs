@@ -1,20 +1,21 @@
-//! Hours in which executors end early by chance on every Worker: the cost of excluding Workers for the applications.
+//! Simulated hours in which executors end early by chance on every Worker. The tests measure what the exclusion of
+//! Workers costs the applications.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::*;
 
-/// Four Workers of four cores, and applications that share them. Executors run for a minute and are replaced.
+/// Four Workers of four cores, and applications that share them. An executor runs for a minute and is then replaced.
 struct Hours {
     master: Master,
     now: Timestamp,
     chance: ChaCha8Rng,
-    /// The chance that an executor ends after a second, in hundredths.
+    /// The chance that an executor ends after one second, in percent.
     early: u64,
     ends: BTreeMap<(Timestamp, u64), (PeerId, ExecutorKey, ExecutorState)>,
     launched: u64,
-    /// The number of executors that ran for their minute.
+    /// The number of executors that ran for their full minute.
     served: u64,
     /// How often a Worker was excluded for an application, and for all applications.
     excluded: [u64; 2],

@@ -1,4 +1,4 @@
-//! Policies through the Master.
+//! Tests of policies as the Master applies them.
 
 use firesteel_placement::Policy;
 use firesteel_placement::Rule;
@@ -7,7 +7,7 @@ use firesteel_protocol::scheduling::{GangPreemption, SchedulingSettings, Serving
 
 use super::*;
 
-/// Three Workers of 4, 8 and 12 cores, and an application with this rule and without executors.
+/// A Master with three Workers of 4, 8 and 12 cores, and an application that uses this rule and has no executors.
 fn bench(rule: impl Into<Rule>) -> Bench {
     let mut bench = Bench::new(Config { rule: rule.into(), ..Config::default() });
     for (worker, cores) in [(1, 4), (2, 8), (3, 12)] {

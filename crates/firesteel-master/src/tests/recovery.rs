@@ -1,4 +1,4 @@
-//! A Master that is recovered from its records, and the Workers and drivers that return to it.
+//! A Master that is recovered from its journal records, and the Workers and drivers that return to it.
 
 use bytes::Bytes;
 use firesteel_protocol::machine::kind::Kind;
@@ -23,7 +23,7 @@ impl Bench {
         self.driver_says(DriverToMaster::RegisterApplication(description))
     }
 
-    /// The driver returns on another connection, and believes these executors to be live.
+    /// Lets the driver return on another connection. It believes these executors to be live.
     fn resume(&mut self, executors: &[u32], token: &str) -> Vec<Effect> {
         let first_executor = ExecutorId(executors.last().map_or(0, |last| last + 1));
         let mut description = owned(8, 4);
@@ -36,7 +36,7 @@ impl Bench {
         self.apply(Event::Received { peer: AGAIN, arrived, message: Inbound::Driver(message) })
     }
 
-    /// Worker `w<n>` returns on connection n + 50, with these executors running.
+    /// Lets Worker `w<n>` return on connection n + 50. These executors run on it.
     fn returns(&mut self, n: u64, executors: &[u32]) -> Vec<Effect> {
         let state = ExecutorState::Running;
         let report = |executor: &u32| ExecutorReport::new(key(*executor), state.clone());
@@ -54,7 +54,7 @@ fn to_driver_again(message: MasterToDriver) -> Effect {
     Effect::Send { peer: AGAIN, message: Outbound::Driver(message) }
 }
 
-/// The same effect on the driver's other connection.
+/// The same effect, but on the driver's other connection.
 fn again(effect: Effect) -> Effect {
     match effect {
         Effect::Send { peer: DRIVER, message } => Effect::Send { peer: AGAIN, message },
@@ -62,7 +62,8 @@ fn again(effect: Effect) -> Effect {
     }
 }
 
-/// Two Workers of 8 cores with one running executor of 4 cores each: 0 on the second, 1 on the first.
+/// A Master with two Workers of 8 cores. A running executor of 4 cores is on each: number 0 on the second Worker,
+/// number 1 on the first.
 fn two_executors() -> Bench {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
@@ -325,7 +326,7 @@ fn an_application_that_was_killed_while_its_driver_was_away_does_not_begin_again
 #[test]
 fn a_driver_hears_of_executors_in_the_order_of_their_numbers() {
     let mut bench = two_executors();
-    // Executor 0 is live, 1 has ended, and 2 has replaced it.
+    // Executor 0 is live, executor 1 has ended, and executor 2 has replaced it.
     bench.report(1, 1, ExecutorState::Exited(ExitStatus::SUCCESS));
     bench.deadline();
     let told = bench.resume(&[], "token");

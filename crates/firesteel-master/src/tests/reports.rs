@@ -1,8 +1,8 @@
-//! Workers' reports about themselves, and what is remembered of them when something ends.
+//! Workers' reports about themselves, and the usage that the Master remembers when an executor or driver ends.
 
 use super::*;
 
-/// A report of Worker `w<n>` on executors that used this processor time and memory.
+/// A report of Worker `w<n>`: its executors have used this processor time and memory.
 fn report(n: u64, executors: &[(u32, u64, u64)]) -> WorkerToMaster {
     let usage = |&(executor, cpu_millis, peak_memory): &(u32, u64, u64)| {
         (key(executor), Usage { cpu_millis, millicores: 500, memory: 1, peak_memory })
@@ -43,7 +43,7 @@ fn the_latest_report_of_each_worker_is_handed_on_without_what_it_cannot_know() {
     bench.worker(1, 8);
     bench.worker(2, 8);
     bench.application(Some(16), 8);
-    // Executor 0 is on the second one.
+    // Executor 0 is on the second Worker.
     assert_eq!(bench.worker_says(1, report(1, &[(0, 1, 1), (1, 5, 7), (9, 1, 1)])), []);
     assert_eq!(bench.worker_says(1, report(2, &[])), [], "nobody reports for another one");
     let WorkerToMaster::WorkerReported(mut odd) = report(2, &[(1, 1, 1)]) else { unreachable!() };
@@ -70,7 +70,7 @@ fn a_worker_is_told_where_the_master_serves_http() {
     assert_eq!(bench.master.view().web_address, Some(address));
 }
 
-/// `apply` compares the image with that of a recovered Master after every event.
+/// After every event, `apply` compares the image with that of a recovered Master.
 #[test]
 fn what_an_executor_used_is_remembered_when_it_ends_and_survives_the_master() {
     let mut bench = Bench::new(Config { retained_applications: 0, ..Config::default() });
@@ -159,7 +159,7 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
         })
     };
     bench.worker_says(worker, said(id, CRASH));
-    // One that the Master had taken back, and one that was on another Worker.
+    // Two executors: one that the Master had taken back, and one that was on another Worker.
     let taken = executors[1].id.0;
     let home_of_taken = if executors[1].worker.as_str() == "w1" { 1 } else { 2 };
     bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
@@ -185,7 +185,7 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
         other => panic!("{other:?}"),
     };
     assert_eq!(past_driver(&mut bench), Some(used));
-    // It is kept with the cluster driver when that leaves the list.
+    // The usage is kept with the cluster driver when the driver leaves the list.
     bench.client(ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann".to_owned() });
     assert_eq!(past_driver(&mut bench), Some(used));
 }

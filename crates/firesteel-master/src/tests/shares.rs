@@ -1,10 +1,11 @@
-//! Executors that share addresses of custom resources, and those that name kinds.
+//! Executors that share addresses of custom resources, and executors that ask for kinds of resources.
 
 use firesteel_placement::Amount;
 
 use super::*;
 
-/// A Master that allows parts, with a Worker that has these resources.
+/// A Master that lets executors share the addresses of a resource (`ResourceShares::Allowed`), and a Worker with these
+/// resources.
 fn bench(resources: &[(&str, &[&str])]) -> Bench {
     let (resource_shares, exclusion) = (ResourceShares::Allowed, Exclusion::Off);
     let mut bench = Bench::new(Config { resource_shares, exclusion, ..Config::default() });

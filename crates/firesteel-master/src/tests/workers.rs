@@ -1,4 +1,4 @@
-//! Workers: how they register, fall silent and come back.
+//! Workers: how they register, become silent and return.
 
 use firesteel_protocol::secret::Secret;
 
@@ -21,7 +21,7 @@ fn a_worker_that_is_about_to_end_is_given_no_more_executors_whatever_connection_
     let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
     assert_eq!(bench.report(1, 0, killed.clone()), [updated(0, killed), noted(1, 0)]);
     assert_eq!(bench.master.view().workers[0].cores_used, Cores(0));
-    // Other connections cannot say this about it.
+    // The Master ignores this message about the Worker on other connections.
     bench.worker(2, 5);
     assert_eq!(bench.worker_says(2, WorkerToMaster::WorkerDecommissioning { worker }), []);
     assert_eq!(bench.master.view().workers[1].state, WorkerState::Alive);
@@ -43,7 +43,7 @@ fn a_lost_worker_returns_every_core_and_its_executors_are_replaced() {
             .chain(launch(2, 1, 4))
             .collect();
     assert_eq!(effects, expected);
-    // It returns with what it still runs, and is told to end that.
+    // The Worker returns with the executors that it still runs, and is ordered to end them.
     let running = ExecutorReport::new(key(0), ExecutorState::Running);
     assert_eq!(bench.worker_says(3, register(2, 8, vec![running])), [registered(3, false), kill(3, 0)]);
 }
@@ -92,13 +92,13 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
     assert_eq!(stood_still(&mut bench), vec![excused.clone()]);
     let again = bench.now + Duration::from_secs(60);
     assert_eq!(bench.master.next_deadline(), Some((again, Reason::WorkerTimeout)));
-    // A heartbeat makes up for it.
+    // A later heartbeat excuses the silence.
     bench.now = bench.now + Duration::from_secs(1);
     let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     assert_eq!(bench.worker_says(1, heartbeat), []);
     assert_eq!(bench.deadline(), []);
     assert_eq!(stood_still(&mut bench), [excused]);
-    // It has been silent since. If the Master is behind again, this does not excuse it again.
+    // The Worker has been silent since. If the Master is behind again, this does not excuse the silence again.
     let removed = stood_still(&mut bench);
     assert!(removed.contains(&Effect::Close { peer: PeerId(1) }), "{removed:?}");
 }
@@ -115,7 +115,7 @@ fn a_worker_is_silent_only_when_all_that_arrived_in_time_has_been_handled() {
     bench.now = due;
     assert_eq!(bench.apply(Event::Deadline { heard_until: T0 + Duration::from_secs(1) }), []);
     assert_eq!(bench.master.next_deadline(), Some((due + Duration::from_secs(59), Reason::WorkerTimeout)));
-    // Now it is handled. It counts from its arrival, not from now.
+    // Now the heartbeat is handled. It counts from its arrival, not from now.
     let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     bench.now = due + Duration::from_secs(5);
     let arrived = T0 + Duration::from_secs(15);
@@ -390,7 +390,7 @@ fn a_worker_that_said_that_it_would_end_and_has_nothing_left_has_left_and_is_not
 #[test]
 fn a_worker_of_which_two_heartbeats_are_missing_is_served_last_until_it_is_heard() {
     let mut bench = Bench::new(Config::default());
-    // It has the most free cores, and would be first.
+    // Worker 1 has the most free cores, and would be first.
     bench.worker(1, 16);
     bench.worker(2, 8);
     bench.now = bench.now + Duration::from_secs(30);

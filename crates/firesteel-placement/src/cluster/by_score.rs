@@ -1,4 +1,4 @@
-//! Rules of your own: a number for each Worker on which an executor fits.
+//! Rules of your own: a function computes a number for each Worker on which an executor fits.
 
 use std::cmp::Ordering;
 
@@ -14,14 +14,14 @@ pub struct WorkerChoice<'a> {
     pub demand: &'a Demand,
     /// The host of the Worker.
     pub host: &'a str,
-    /// The free amounts of the Worker before the placement. The executor fits, and so do those that the placement has
-    /// put there already.
+    /// The free amounts of the Worker before the placement. They suffice for this executor together with those that the
+    /// placement has already put there.
     pub free: Offer<'a>,
     /// The total amounts of the Worker.
     pub total: Offer<'a>,
-    /// The number of executors that run on the Worker, without those of this placement.
+    /// The number of executors that run on the Worker, without the executors of this placement.
     pub running: u64,
-    /// The number of executors that this placement has put on the Worker already.
+    /// The number of executors that this placement has already put on the Worker.
     pub placed: u64,
 }
 
@@ -45,7 +45,7 @@ impl WorkerChoice<'_> {
         self.free.resources.quantity(name).less(each.times(self.placed.saturating_add(1)))
     }
 
-    /// What this many executors take of an amount: those that were placed before, and this one.
+    /// The amount that the executors of this placement take on the Worker, including the present one.
     fn taken(&self, each: i64) -> i64 {
         let executors = i64::try_from(self.placed).unwrap_or(i64::MAX).saturating_add(1);
         each.saturating_mul(executors)
@@ -56,16 +56,17 @@ impl WorkerChoice<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct ByScore<F>(F);
 
-/// A rule of your own: puts each executor on the Worker where the score is least. Among equal scores, the lowest id
-/// comes first. A score that is not a number (NaN) comes last.
+/// A rule of your own: puts each executor on the Worker with the lowest score. Among equal scores, the lowest id comes
+/// first. A score that is not a number (NaN) comes last.
 ///
-/// The score is asked for each Worker on which an executor fits, and again for a Worker that was given one. So it may
-/// depend on the Worker and on the demand, but not on what the same placement puts on other Workers. An executor
-/// without a fixed size takes all free cores of its Worker that its application may have.
+/// The function is called for each Worker on which an executor fits, and again for a Worker after it got an executor.
+/// So the score may depend on the Worker and on the demand, but not on executors that the same placement puts on other
+/// Workers. An executor without a fixed size takes all free cores of its Worker that its application may have.
 ///
-/// A ratio may be 0/0 on a Worker that the executor fills, which is NaN: say what such a Worker is worth. The function
-/// sees one Worker. For the amounts of the cluster, sum up [`Cluster::total`](crate::Cluster::total) or
-/// [`Cluster::free`](crate::Cluster::free), and make a new rule for each placement if they change.
+/// On a Worker that the executor fills, a ratio may be 0/0, which is NaN: return a number of your choice in this case.
+/// The function sees only one Worker. For the amounts of the whole cluster, sum up
+/// [`Cluster::total`](crate::Cluster::total) or [`Cluster::free`](crate::Cluster::free). If these amounts change, make
+/// a new rule for each placement.
 ///
 /// ```
 /// use firesteel_placement::{Cluster, Cores, Demand, ExecutorSize, MiB, Worker, WorkerOrder, by_score};
@@ -112,7 +113,7 @@ impl<F: Fn(&WorkerChoice<'_>) -> f64> PlacementRule for ByScore<F> {
     }
 }
 
-/// A score in the order of all numbers.
+/// A score with an order over all numbers, including NaN.
 #[derive(Clone, Copy, Debug)]
 struct Value(f64);
 
@@ -132,7 +133,7 @@ impl PartialOrd for Value {
 
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A sign of zero or of what is no number does not count.
+        // Signs of zero and of NaN are ignored.
         let [one, two] =
             [self.0, other.0].map(|value| if value.is_nan() { f64::NAN.abs() } else { value + 0.0 });
         one.total_cmp(&two)

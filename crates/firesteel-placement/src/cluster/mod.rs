@@ -1,14 +1,14 @@
-//! A cluster of Workers, and the one door through which every rule places executors.
+//! A cluster of Workers, and the one function through which every rule places executors.
 //!
 //! | file | content |
 //! |---|---|
 //! | `worker.rs` | a Worker, as it is added |
-//! | `request.rs` | a demand, with what some rules ask about its application |
+//! | `request.rs` | a demand, with facts about its application that some rules need |
 //! | `rule.rs` | what can be passed to [`Cluster::place`] as a rule |
 //! | `by_score.rs` | rules of your own |
 //! | `placement.rs` | the executors that were placed |
 //! | `table.rs` | the Workers, and what runs on them |
-//! | `view.rs` | what rules see of the table |
+//! | `view.rs` | the part of the table that rules can read |
 
 mod by_score;
 mod placement;
@@ -37,10 +37,10 @@ use crate::explain::shortfall::shortfall;
 use crate::policy::Chooser;
 use crate::{Demand, Offer, Strategy, WorkerOrder};
 
-/// The Workers of a cluster, and what is free on each.
+/// The Workers of a cluster, and the free amounts of each.
 ///
-/// [`place`](Self::place) chooses Workers for executors by any rule and takes what they need;
-/// [`give_back`](Self::give_back) ends them. The rules of Firesteel's Master decide here what they decide there.
+/// [`place`](Self::place) chooses Workers for executors by any rule, and takes the amounts that the executors need.
+/// [`give_back`](Self::give_back) ends the executors. Each rule decides here exactly as in Firesteel's Master.
 ///
 /// ```
 /// use firesteel_placement::{Cluster, Cores, Demand, ExecutorSize, MiB, Policy, Strategy, Worker, WorkerOrder};
@@ -72,19 +72,19 @@ pub struct Cluster {
 
 impl Cluster {
     /// A cluster without Workers. `order` is the order in which Spark's rule (a [`Strategy`], or
-    /// [`Policy::Spark`](crate::Policy::Spark)) takes Workers; other policies use it to break ties, or not at all.
+    /// [`Policy::Spark`](crate::Policy::Spark)) takes Workers. Other policies use it only to break ties, or not at all.
     #[must_use]
     pub fn new(order: WorkerOrder) -> Self {
         Self { table: Table::new(order), chooser: Chooser::default() }
     }
 
-    /// Adds a Worker on which nothing runs. A Worker with the same id is removed first.
+    /// Adds a Worker on which nothing runs. If the cluster has a Worker with the same id, that one is removed first.
     pub fn add(&mut self, worker: Worker) {
         self.table.remove(&worker.id);
         self.table.add(worker);
     }
 
-    /// Removes a Worker, with the executors that run on it. Returns whether it was there.
+    /// Removes a Worker, with the executors that run on it. Returns whether the cluster had the Worker.
     pub fn remove(&mut self, worker: &str) -> bool {
         self.table.remove(worker)
     }
@@ -111,11 +111,12 @@ impl Cluster {
         self.table.totals()
     }
 
-    /// Places as many executors as the demand asks for and as fit, and takes what they need from the free amounts.
+    /// Places as many executors as the demand asks for, or as many as fit, and takes what they need from the free
+    /// amounts.
     ///
-    /// `request` is a `&Demand`, or a [`Request`] with more about its application. `rule` is a
-    /// [`Policy`](crate::Policy), an [`Expression`](crate::Expression), either of both as a [`Rule`](crate::Rule), a
-    /// [`Strategy`] of Spark's, or a rule of your own ([`by_score`]).
+    /// `request` is a `&Demand`, or a [`Request`] with facts about the application. `rule` is a
+    /// [`Policy`](crate::Policy), an [`Expression`](crate::Expression), a [`Rule`](crate::Rule) that contains one of
+    /// these, a [`Strategy`] of Spark, or a rule of your own ([`by_score`]).
     pub fn place<'r>(
         &mut self,
         request: impl Into<Request<'r>>,
@@ -128,13 +129,13 @@ impl Cluster {
         self.table.take(&request, shares)
     }
 
-    /// Ends the executors of a placement, and makes free what they had. Executors on Workers that were removed have
-    /// ended already.
+    /// Ends the executors of a placement, and makes their amounts free. Executors on Workers that were removed have
+    /// already ended.
     pub fn give_back(&mut self, placement: Placement) {
         self.table.give_back(placement);
     }
 
-    /// Why the demand is not met, and what would change that. Takes nothing.
+    /// Explains why the demand is not met, and what would change that. Places nothing.
     #[must_use]
     pub fn explain(&self, demand: &Demand) -> Explanation {
         let (free, total): (Vec<_>, Vec<_>) = (self.free().collect(), self.total().collect());
@@ -145,7 +146,7 @@ impl Cluster {
         }
     }
 
-    /// Checks the cluster itself. For tests.
+    /// Checks the cluster's own tables. For tests.
     ///
     /// # Errors
     /// One sentence about the first mistake that was found.

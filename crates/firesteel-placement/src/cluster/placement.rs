@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::index::Share;
 use crate::{Cores, Demand, MiB, Resources};
 
-/// The executors of one demand and their Workers. They hold what they need until the placement is
-/// [given back](super::Cluster::give_back).
+/// The executors of one demand and their Workers. The executors hold their amounts until the placement is [given
+/// back](super::Cluster::give_back).
 #[derive(Debug)]
 #[must_use = "its executors hold what they need until it is given back"]
 pub struct Placement {
@@ -16,13 +16,13 @@ pub struct Placement {
     pub(super) shares: Vec<Share>,
     /// The id of the Worker of each share.
     pub(super) workers: Vec<Arc<str>>,
-    /// The addresses of each executor. Empty if none has any.
+    /// The addresses of each executor. Empty if no executor has any.
     pub(super) resources: Vec<Resources>,
     pub(super) application: Option<Arc<str>>,
     pub(super) life: Option<Life>,
 }
 
-/// When executors run.
+/// The lifetime of executors: their start and their expected end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Life {
     pub(super) begins: Duration,
@@ -76,7 +76,7 @@ impl Placement {
         })
     }
 
-    /// The same executors as placements of one each, so that they can be given back one by one.
+    /// The same executors as placements of one executor each, so that they can be given back one by one.
     #[must_use]
     pub fn split(self) -> Vec<Placement> {
         let Self { demand, shares, workers, resources, application, life } = self;

@@ -1,12 +1,14 @@
-//! A demand, with what some rules ask about its application.
+//! A demand, together with facts about its application that some policies need: its name, the present time and its run
+//! time.
 
 use std::time::Duration;
 
 use crate::Demand;
 
-/// A demand, with what some rules ask about its application. A `&Demand` is a request without any of it.
+/// A demand, together with facts about its application that some rules need. A `&Demand` converts to a request without
+/// such facts.
 ///
-/// Times are counted from a point that the caller chooses, such as the beginning of a trace.
+/// Times are counted from a moment that the caller chooses, such as the beginning of a trace.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,7 +31,7 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// The name of the application. [`Policy::SpreadHeld`](crate::Policy::SpreadHeld) counts the executors that were
-    /// placed under the same name. Without a name, the application counts as holding none.
+    /// placed under the same name. Without a name, the policy assumes that the application holds none.
     #[must_use]
     pub fn application(self, name: &'a str) -> Self {
         Self { application: Some(name), ..self }

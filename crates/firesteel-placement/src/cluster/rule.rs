@@ -1,17 +1,17 @@
-//! What can be passed to a cluster as a rule.
+//! The types that can be passed to a cluster as a rule.
 
 use super::view::View;
 use crate::index::Share;
 use crate::policy::Chooser;
 use crate::{Demand, Expression, Policy, Rule, Strategy};
 
-/// A rule by which Workers are chosen: a [`Policy`], an [`Expression`], either of both as a [`Rule`], a [`Strategy`] of
-/// Spark's, or a rule of your own ([`by_score`](super::by_score)).
+/// A rule by which Workers are chosen: a [`Policy`], an [`Expression`], a [`Rule`] that contains one of these, a
+/// [`Strategy`] of Spark, or a rule of your own ([`by_score`](super::by_score)).
 ///
-/// Only this crate has rules of this trait. As `dyn PlacementRule`, rules of different types fit into one list; the
-/// call is one per placement, not one per Worker.
+/// Only this crate can implement the trait. As `dyn PlacementRule`, rules of different types fit into one list. The
+/// dynamic call happens once per placement, not once per Worker.
 pub trait PlacementRule: Sealed {
-    /// The Workers of the executors.
+    /// Chooses the Workers of the executors.
     #[doc(hidden)]
     fn choose(&self, demand: &Demand, sight: &mut Sight<'_>) -> Vec<Share>;
 }
@@ -19,7 +19,7 @@ pub trait PlacementRule: Sealed {
 /// The types that are rules.
 pub trait Sealed {}
 
-/// What a rule sees and remembers.
+/// The data that a rule can read, and what it remembers between placements.
 #[derive(Debug)]
 pub struct Sight<'a> {
     pub(super) chooser: &'a mut Chooser,

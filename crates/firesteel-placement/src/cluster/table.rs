@@ -1,4 +1,4 @@
-//! The Workers of a cluster, and what runs on them.
+//! The Workers of a cluster, and the executors that run on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::index::{Index, Share, Slot};
 use crate::policy::{Changes, ClusterTotal};
 use crate::{Cores, Demand, MiB, Offer, Resources, WorkerOrder};
 
-/// The Workers of a cluster. Only this file changes what is free.
+/// The Workers of a cluster. Only this file changes their free amounts.
 #[derive(Debug)]
 pub(super) struct Table {
     /// The Workers, with their free amounts.
@@ -21,7 +21,7 @@ pub(super) struct Table {
     pub(super) total: ClusterTotal,
     /// The Workers that changed since a policy looked last.
     pub(super) changes: Changes,
-    /// The number of executors on each Worker, by application. Only of applications with a name.
+    /// The number of executors on each Worker, by application. Contains only applications with a name.
     applications: BTreeMap<Arc<str>, BTreeMap<Slot, u64>>,
 }
 
@@ -35,9 +35,9 @@ pub(super) struct Row {
     resources: Resources,
     /// The free part of the resources. The free cores and the free memory are in the index.
     free: Resources,
-    /// The number of executors that run there.
+    /// The number of executors that run on the Worker.
     pub(super) executors: u64,
-    /// When executors run of which that is known, with their number.
+    /// The known lifetimes of executors on the Worker, each with its number of executors.
     lives: Vec<(Life, u64)>,
 }
 
@@ -48,8 +48,8 @@ impl Row {
         Offer { worker: id, cores: *cores, memory: *memory, resources }
     }
 
-    /// How much longer its executors are expected to run: at least as long again as they have run. `None` if there is
-    /// none.
+    /// How much longer the Worker's executors are expected to run: at least as long again as they have run. `None` if
+    /// it has none.
     pub(super) fn rest(&self, now: Duration) -> Option<Duration> {
         let rest = |(life, _): &(Life, u64)| {
             let left = life.ends.unwrap_or_default().saturating_sub(now);
@@ -121,7 +121,7 @@ impl Table {
         self.index.slots().map(|slot| self.row(slot).total())
     }
 
-    /// The Workers on which an application has executors, once for each executor.
+    /// The Workers on which an application has executors. A Worker is repeated for each executor.
     pub(super) fn held_by(&self, application: Option<&str>) -> impl Iterator<Item = Slot> {
         let on = application.and_then(|name| self.applications.get(name)).into_iter().flatten();
         on.flat_map(|(slot, executors)| {
@@ -134,7 +134,7 @@ impl Table {
         self.index.slots().map(|slot| (slot, self.row(slot))).filter(|(_, row)| row.executors > 0)
     }
 
-    /// Takes what the shares need, which fits.
+    /// Takes the amounts of the shares, which must fit.
     pub(super) fn take(&mut self, request: &Request<'_>, shares: Vec<Share>) -> Placement {
         let Request { demand, application, now, runs_for } = *request;
         self.index.take(demand, &shares);
@@ -165,12 +165,12 @@ impl Table {
         Placement { demand: demand.clone(), shares, workers, resources, application, life }
     }
 
-    /// The name of an application, shared with others of the same name.
+    /// The name of an application. All uses of an equal name share one string.
     fn name(&self, name: &str) -> Arc<str> {
         self.applications.get_key_value(name).map_or_else(|| name.into(), |(known, _)| Arc::clone(known))
     }
 
-    /// Makes free what executors had. Those on Workers that were removed have ended already.
+    /// Makes the amounts of ended executors free. Executors on Workers that were removed have already ended.
     pub(super) fn give_back(&mut self, placement: Placement) {
         let Placement { demand, mut shares, workers, resources, application, life } = placement;
         let mut resources = resources.into_iter();
@@ -204,8 +204,8 @@ impl Table {
         }
     }
 
-    /// Brings the index to the free amounts of a Worker after executors with custom resources have ended there. From
-    /// which addresses the parts came, only the row knows.
+    /// Updates the index with a Worker's free amounts after executors with custom resources have ended on it. Only the
+    /// row knows from which addresses the executors' parts came.
     fn free_again(&mut self, demand: &Demand, share: &Share) {
         let Some((cores, memory)) = self.index.free(share.slot) else { return };
         let executors = i64::try_from(share.executors).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! The door decides what the functions behind it decide, and gives back what it took.
+//! A cluster decides the same as the functions that it calls, and gives back what it took.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::place::place;
 use crate::policy::{Candidate, ClusterTotal, Expression, Measure, fill, fill_by_rest, spread_held};
 use crate::{Amount, Cores, ExecutorLimit, ExecutorSize, MiB, Policy, Resources, Rule};
 
-/// The Workers of a small cluster, and what is asked for.
+/// The Workers of a small cluster, and the demand.
 #[derive(Clone, Debug)]
 struct Case {
     order: WorkerOrder,
@@ -64,7 +64,7 @@ impl Arbitrary for Case {
 }
 
 impl Case {
-    /// The cluster. Two Workers each share a host.
+    /// The cluster. Every two Workers share a host.
     fn cluster(&self) -> Cluster {
         let mut cluster = Cluster::new(self.order);
         for (n, (cores, memory, gpus)) in self.workers.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Case {
     }
 }
 
-/// The free amounts of a Worker by themselves.
+/// The free amounts of a Worker, as a tuple.
 type Free = (String, Cores, MiB, Resources);
 
 fn free(cluster: &Cluster) -> Vec<Free> {
@@ -86,14 +86,14 @@ fn free(cluster: &Cluster) -> Vec<Free> {
     cluster.free().map(own).collect()
 }
 
-/// Worker and cores of each executor.
+/// The Worker and the cores of each executor.
 type Placed = Vec<(String, i64)>;
 
 fn placed(placement: &Placement) -> Placed {
     placement.executors().map(|executor| (executor.worker.to_owned(), executor.cores.0)).collect()
 }
 
-/// What the function of a rule decides on these offers.
+/// The decision of the rule's own function on these offers.
 fn directly(
     rule: &Rule,
     strategy: Strategy,
@@ -174,7 +174,7 @@ fn the_door_decides_what_the_function_of_each_rule_decides() {
                 assert_eq!(placed(&placement), expected, "{rule} by {strategy:?}");
                 assert_eq!(cluster.check(), Ok(()), "{rule}");
                 live.push(placement);
-                // Some end in between, so that later ones find Workers that have changed back.
+                // Some executors end in between, so that later ones find Workers whose free amounts have risen again.
                 if n % 2 == 1 {
                     cluster.give_back(live.swap_remove(0));
                 }
@@ -201,7 +201,7 @@ fn what_is_given_back_is_free_again_and_what_is_placed_is_not() {
                 assert_eq!(placement.executors().count() as u64, placement.len());
                 live.push(placement);
             }
-            // As one, and executor by executor.
+            // Half of the placements are given back as a whole, the others executor by executor.
             for (n, placement) in live.into_iter().enumerate() {
                 match n % 2 {
                     0 => cluster.give_back(placement),
@@ -218,7 +218,8 @@ fn what_is_given_back_is_free_again_and_what_is_placed_is_not() {
 #[test]
 fn a_rule_of_ones_own_with_the_score_of_an_expression_decides_what_the_expression_decides() {
     fn law(case: Case) {
-        // An expression breaks ties by what is left over, and a score by the id: these values have no ties.
+        // The rules have no ties on these values, because an expression and a score break ties differently: by what is
+        // left over, and by the id.
         let expression: Expression = "left.cores * 100 + placed * 10000".parse().expect("it can be read");
         let own = by_score(|worker| (worker.cores_left().0 * 100 + worker.placed as i64 * 10_000) as f64);
         let workers = case.workers.iter().zip(1..).map(|((_, memory, gpus), n)| (n * 2, *memory, *gpus));

@@ -1,4 +1,4 @@
-//! What rules see of a cluster's Workers.
+//! The part of a cluster that rules can read.
 
 use std::sync::Arc;
 

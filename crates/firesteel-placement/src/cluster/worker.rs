@@ -2,12 +2,12 @@
 
 use crate::{Cores, MiB, Resources};
 
-/// A Worker with nothing running on it.
+/// A Worker on which nothing runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {
-    /// The id, which no other Worker of the cluster has. Ties are broken by the order of ids as text.
+    /// The Worker's id. No other Worker of the cluster has it. Ties are broken by the order of ids as text.
     pub id: String,
-    /// The host. Several Workers may share one.
+    /// The Worker's host. Several Workers may share a host.
     pub host: String,
     /// The number of cores.
     pub cores: Cores,
@@ -18,7 +18,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A Worker without custom resources, on a host of its own that has the same name.
+    /// A Worker without custom resources, on a host of its own. The host has the same name as the Worker.
     #[must_use]
     pub fn new(id: impl Into<String>, cores: Cores, memory: MiB) -> Self {
         let id = id.into();

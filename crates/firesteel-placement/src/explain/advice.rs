@@ -1,16 +1,16 @@
-//! Advice: what an application could ask for instead, to get more executors at once.
+//! Advice: other requests with which an application would get more executors at once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::place::place;
 use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Strategy, WorkerOrder};
 
-/// A change of what an application asks for, and what it would get with it now.
+/// A change of an application's demand, and what the application would get now with this change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
     /// The change of the demand.
     pub change: Change,
-    /// The number of executors that would be placed.
+    /// The number of executors that would be placed with the change.
     pub executors: u64,
     /// The cores of these executors together.
     pub cores: Cores,
@@ -20,32 +20,32 @@ pub struct Advice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Executors with fewer cores: this number.
+    /// Executors with this smaller number of cores.
     ExecutorCores(Cores),
-    /// Executors with less memory: this amount.
+    /// Executors with this smaller amount of memory.
     ExecutorMemory(MiB),
-    /// Executors with fewer cores and less memory, where neither change helps by itself.
+    /// Executors with fewer cores and less memory. Neither change helps by itself.
     ExecutorCoresAndMemory(Cores, MiB),
-    /// This many more cores for the application in total.
+    /// The application's maximum of cores is raised by this number.
     MoreCores(Cores),
-    /// A higher executor limit: this number.
+    /// The executor limit is raised to this number.
     ExecutorLimit(u64),
 }
 
-/// Advice keeps at least this fraction of the memory that was asked for. With less, the program would not run.
+/// Advice keeps at least one eighth of the requested memory. With less, the program would not run.
 const LEAST_PART: i64 = 8;
 
-/// The changes that would bring a demand more executors, each tried by a placement. `free` has the free amounts of
-/// every living Worker after the last placement.
+/// The changes of a demand that would bring more executors. Each change is tried by a placement. `free` has the free
+/// amounts of every living Worker after the last placement.
 ///
 /// If the application has reached its own limits, the advice is to raise them. If its executors fit on no Worker, the
-/// advice is to ask for smaller ones. Empty if no change helps, or if the demand can be placed as it is.
+/// advice is to ask for smaller executors. Empty if no change helps, or if the demand can be placed without a change.
 pub fn advice(demand: &Demand, free: &[Offer<'_>], by: WorkerOrder, strategy: Strategy) -> Vec<Advice> {
     advice_for(1, demand, free, by, strategy)
 }
 
-/// The same for an application that starts with at least this number of executors, and with none before all of them
-/// fit: each change would bring that many at once.
+/// The same as `advice` for a gang: an application that starts only when at least this number of executors fits at
+/// once. Each change would let that many executors fit.
 pub fn advice_for(
     least: u64,
     demand: &Demand,
@@ -107,7 +107,7 @@ impl Change {
     }
 }
 
-/// Advice to raise the limit that is reached: to no more than what fits on the Workers.
+/// Advice to raise the limit that is reached. The new limit is at most the number that fits on the Workers.
 fn raising_limits(demand: &Demand, placed: &dyn Fn(Change) -> Option<Advice>) -> Vec<Advice> {
     let step = demand.size.step();
     let left = demand.cores_left.max(Cores::ZERO);
@@ -128,7 +128,7 @@ fn raising_limits(demand: &Demand, placed: &dyn Fn(Change) -> Option<Advice>) ->
     all
 }
 
-/// The executor sizes to try: one core less than asked for, a half, a quarter and so on.
+/// The executor sizes to try: one core less than requested, then a half, a quarter and so on.
 fn fewer_cores(demand: &Demand) -> Vec<Cores> {
     let ExecutorSize::Fixed(Cores(asked)) = demand.size else { return Vec::new() };
     let mut sizes = vec![asked - 1];
@@ -142,14 +142,14 @@ fn fewer_cores(demand: &Demand) -> Vec<Cores> {
     sizes.into_iter().map(Cores).collect()
 }
 
-/// The most memory with which an executor fits, if it is less than asked for.
+/// The largest memory with which an executor fits, if that is less than requested.
 fn less_memory(demand: &Demand, free: &[Offer<'_>]) -> Option<MiB> {
     let without = Demand { memory: MiB::ZERO, ..demand.clone() };
     let most = free.iter().filter(|offer| offer.fits(&without)).map(|offer| offer.memory).max()?;
     (most < demand.memory && most.0 >= (demand.memory.0 / LEAST_PART).max(1)).then_some(most)
 }
 
-/// The advice that brings the most cores. Among equals the first one, which has the largest executors.
+/// The advice that brings the most cores. Among equal advice the first one, which has the largest executors.
 fn best(all: impl Iterator<Item = Advice>) -> Option<Advice> {
     all.reduce(|best, next| if next.cores > best.cores { next } else { best })
 }

@@ -1,4 +1,4 @@
-//! Why a demand is not met, and what would change that.
+//! Explanations: why a demand is not met, and what would change that.
 //!
 //! - [`shortfall`]: how many executors are missing, and why, in numbers and as a sentence
 //! - [`outlook`]: the smallest changes that would let one more executor fit
@@ -12,13 +12,13 @@ use advice::Advice;
 use outlook::Outlook;
 use shortfall::Shortfall;
 
-/// Why a demand is not met, and what would change that.
+/// An explanation: why a demand is not met, and what would change that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// What is missing, and why. `None` if nothing is missing, or if an executor still fits, so that a placement is due
-    /// first. Its text is one sentence.
+    /// The missing executors or cores, and the reason. `None` if nothing is missing. Also `None` if an executor still
+    /// fits: a placement is due first. `Display` writes one sentence.
     pub shortfall: Option<Shortfall>,
-    /// The smallest changes that would let one more executor fit. `None` if executors without cores are asked for.
+    /// The smallest changes that would let one more executor fit. `None` if the demand's executors have no cores.
     pub outlook: Option<Outlook>,
     /// Changes of the demand that would bring more executors at once.
     pub advice: Vec<Advice>,

@@ -1,8 +1,8 @@
 //! The outlook of a demand: the exact changes that would let one more executor fit.
 //!
-//! Each change is the smallest of its kind. With the change, one more executor is placed; with one core, one MiB, one
-//! address or one executor less, none is. [`advice`](crate::explain::advice) looks for the changes that bring the most
-//! executors instead.
+//! Each change is the smallest of its kind that lets one more executor be placed. A change smaller by one core, one
+//! MiB, one address or one executor would not suffice. [`advice`](crate::explain::advice) instead finds the changes
+//! that bring the most executors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use crate::explain::shortfall::Amounts;
 use crate::resources::amount::WHOLE;
 use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Part, Quantity};
 
-/// A remedy keeps at least this fraction of the memory that was asked for. With less, the program would not run.
+/// A remedy keeps at least one eighth of the requested memory. With less, the program would not run.
 const LEAST_PART: i64 = 8;
 
 /// Why the next executor of a demand is not placed, and what would change that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outlook {
-    /// The application's own limits that are reached. All of them have to be raised first.
+    /// The application's own limits that are reached. All of them must be raised first.
     pub bounds: Vec<Bound>,
     /// Whether the executor fits on a Worker, if the application's own limits are ignored.
     pub fit: Fit,
@@ -32,7 +32,7 @@ pub struct Outlook {
 pub enum Bound {
     /// The application needs this many more cores in total.
     MoreCores(Cores),
-    /// The executor limit has to be at least this number.
+    /// The executor limit must be at least this number.
     Limit(u64),
 }
 
@@ -40,11 +40,13 @@ pub enum Bound {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
-    /// It fits now on at least one Worker.
+    /// An executor fits now on at least one Worker.
     Now,
-    /// It fits on no Worker now, and on some Workers when they are empty. Each of these remedies suffices by itself.
+    /// An executor fits on no Worker now, but on some Workers when they are empty. Each of these remedies suffices by
+    /// itself.
     Later(Vec<Remedy>),
-    /// It fits on no Worker, even if the Worker is empty. Each of these remedies, if there are any, suffices by itself.
+    /// An executor fits on no Worker, even if the Worker is empty. Each of these remedies suffices by itself. There may
+    /// be none.
     Never(Vec<Remedy>),
 }
 
@@ -52,38 +54,38 @@ pub enum Fit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remedy {
-    /// More free capacity on this Worker, which is large enough and lacks the least.
+    /// More free capacity on this Worker. The Worker is large enough, and lacks the least of all.
     Freed {
         /// The id of the Worker.
         worker: String,
-        /// The amounts that it lacks; zero for the others.
+        /// The amounts that the Worker lacks; zero for amounts that suffice.
         more: Amounts,
     },
-    /// Executors with fewer cores: this number.
+    /// Executors with this smaller number of cores.
     ExecutorCores(Cores),
-    /// Executors with less memory: this amount.
+    /// Executors with this smaller amount of memory.
     ExecutorMemory(MiB),
-    /// Executors with fewer addresses of one resource, or with a smaller part of an address.
+    /// Executors with fewer addresses of one resource, or with a smaller fraction of an address.
     ExecutorResource {
         /// The name of the resource.
         name: String,
-        /// The amount per executor.
+        /// The amount of the resource per executor.
         amount: Amount,
     },
-    /// Executors with fewer cores and less memory, where neither change suffices by itself.
+    /// Executors with fewer cores and less memory. Neither change suffices by itself.
     ExecutorCoresAndMemory(Cores, MiB),
 }
 
 /// The Workers that lack one amount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnedDown {
-    /// The amount that they lack.
+    /// The amount that the Workers lack.
     pub lack: Lack,
     /// The number of these Workers.
     pub workers: u64,
-    /// The least that any of them lacks: cores, MiB or addresses.
+    /// The least that any of these Workers lacks: cores, MiB or addresses.
     pub nearest: Quantity,
-    /// The most that any of them lacks.
+    /// The most that any of these Workers lacks.
     pub farthest: Quantity,
 }
 
@@ -99,8 +101,8 @@ pub enum Lack {
     Resource(String),
 }
 
-/// The outlook of `demand`. `free` has the free amounts of every living Worker, `total` the total amounts; both in any
-/// order.
+/// The outlook of `demand`. `free` has the free amounts of every living Worker, and `total` the total amounts. Both
+/// lists may be in any order.
 ///
 /// `None` for a demand whose executors have no cores.
 #[must_use]
@@ -162,8 +164,8 @@ fn bounds(demand: &Demand) -> Vec<Bound> {
     bounds
 }
 
-/// The large enough Worker that lacks the fewest amounts; among these the smallest fraction of what is asked for; among
-/// these the first id.
+/// The large enough Worker that lacks the fewest amounts. Among several, the Worker that lacks the smallest fraction of
+/// the demand, and then the first id.
 fn nearest(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Option<Remedy> {
     let large: BTreeSet<&str> =
         total.iter().filter(|offer| offer.fits(demand)).map(|offer| offer.worker).collect();
@@ -186,8 +188,8 @@ fn nearest(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Option<R
     Some(Remedy::Freed { worker: best.worker.to_owned(), more })
 }
 
-/// Smaller executors that fit on a Worker: with less of one amount or, if none of these fits, with fewer cores and less
-/// memory.
+/// Smaller executors that fit on a Worker, with less of one amount. If none of these fits, executors with fewer cores
+/// and less memory.
 fn smaller(demand: &Demand, free: &[Offer<'_>]) -> Vec<Remedy> {
     let mut all = Vec::new();
     all.extend(fewer_cores(demand, free).map(Remedy::ExecutorCores));
@@ -207,21 +209,21 @@ fn smaller(demand: &Demand, free: &[Offer<'_>]) -> Vec<Remedy> {
     all
 }
 
-/// The most cores, fewer than asked for, with which an executor fits. `None` without a fixed size: then one core
-/// suffices.
+/// The most cores with which an executor fits, if fewer than requested. `None` for executors without a fixed size, for
+/// which one core suffices.
 fn fewer_cores(demand: &Demand, free: &[Offer<'_>]) -> Option<Cores> {
     let ExecutorSize::Fixed(asked) = demand.size else { return None };
     let one = Demand { size: ExecutorSize::Fixed(Cores(1)), ..demand.clone() };
     fitting(&one, free).map(|offer| offer.cores).max().filter(|most| *most < asked)
 }
 
-/// The most memory, less than asked for, with which an executor fits.
+/// The most memory with which an executor fits, if less than requested.
 fn less_memory(demand: &Demand, free: &[Offer<'_>]) -> Option<MiB> {
     let least = Demand { memory: least_memory(demand), ..demand.clone() };
     fitting(&least, free).map(|offer| offer.memory).max().filter(|most| *most < demand.memory)
 }
 
-/// The most cores, and the most memory with these cores, with which an executor fits.
+/// The most cores with which an executor fits, and the most memory with this number of cores.
 fn fewer_cores_and_less_memory(demand: &Demand, free: &[Offer<'_>]) -> Option<Remedy> {
     let ExecutorSize::Fixed(_) = demand.size else { return None };
     let (size, memory) = (ExecutorSize::Fixed(Cores(1)), least_memory(demand));
@@ -254,7 +256,7 @@ fn turned_down(demand: &Demand, free: &[Offer<'_>]) -> Vec<TurnedDown> {
     by_lack.into_values().collect()
 }
 
-/// The amounts that an offer lacks for an executor, each with how much is lacking and how much is asked for.
+/// The amounts that an offer lacks for an executor: for each, the lacking quantity and the requested quantity.
 fn lacks(demand: &Demand, offer: &Offer<'_>) -> Vec<(Lack, Quantity, Quantity)> {
     let mut all = Vec::new();
     let mut add = |lack, asked: i128, has: i128| {
@@ -274,7 +276,8 @@ fn lacks(demand: &Demand, offer: &Offer<'_>) -> Vec<(Lack, Quantity, Quantity)> 
     all
 }
 
-/// The largest amount that is not more than this quantity: whole addresses if such are asked for, else a part.
+/// The largest amount that is not more than this quantity: whole addresses if whole ones were requested, else a
+/// fraction of one.
 fn smaller_amount(asked: Amount, most: Quantity) -> Amount {
     match asked {
         Amount::Whole(_) => Amount::Whole(most.thousandths() / WHOLE),
@@ -282,7 +285,7 @@ fn smaller_amount(asked: Amount, most: Quantity) -> Amount {
     }
 }
 
-/// The lacking fraction of what is asked for, in millionths.
+/// The lacking fraction of the requested quantity, in millionths.
 fn fraction(lack: Quantity, asked: Quantity) -> u128 {
     u128::from(lack.thousandths()) * 1_000_000 / u128::from(asked.thousandths().max(1))
 }

@@ -6,13 +6,12 @@ use super::sorted::{Direction, SortKey};
 use super::summary::{Maximum, Summary};
 use super::update::BucketDelta;
 
-/// Bits in a word, and words in a group.
+/// The number of bits in a word, and of words in a group.
 pub(super) const WORD: usize = 64;
 
 /// A set of positions, with a summary of each word of 64 positions and of each group of 64 words.
 ///
-/// Adding and removing a Worker, and finding the next one that may fit, take a few steps, however many Workers there
-/// are.
+/// Adding a Worker, removing one, and finding the next one that may fit take a few steps, for any number of Workers.
 #[derive(Debug)]
 pub(super) struct Bucket {
     /// One bit per position.
@@ -23,11 +22,11 @@ pub(super) struct Bucket {
     top: Vec<u64>,
 }
 
-/// 64 bits and the summary of their Workers. Without bits, the summary is out of date.
+/// 64 bits, and the summary of the Workers at these bits. If no bit is set, the summary is out of date.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word {
     pub(super) bits: u64,
-    /// In groups, the lower bound is 0.
+    /// The summary of the Workers. In groups, its lower bound is 0.
     pub(super) summary: Summary,
 }
 
@@ -39,7 +38,7 @@ impl Bucket {
         bucket
     }
 
-    /// Makes room for this number of positions.
+    /// Makes the bucket large enough for this number of positions.
     pub(super) fn grow(&mut self, positions: usize) {
         let words = positions.div_ceil(WORD);
         let groups = words.div_ceil(WORD);
@@ -48,12 +47,12 @@ impl Bucket {
         self.top.resize(groups.div_ceil(WORD), 0);
     }
 
-    /// Whether no Worker is in it.
+    /// Whether the bucket contains no Worker.
     pub(super) fn is_empty(&self) -> bool {
         self.top.iter().all(|groups| *groups == 0)
     }
 
-    /// Whether the Worker at a position is in it.
+    /// Whether the bucket contains the Worker at a position.
     pub(super) fn contains(&self, position: usize) -> bool {
         self.words[position / WORD].bits & bit(position) != 0
     }
@@ -73,8 +72,8 @@ impl Bucket {
         self.top[group / WORD] |= bit(group);
     }
 
-    /// Removes Workers of one word, which must be in the bucket and had this maximum. `maximum` looks up the Worker at
-    /// a position.
+    /// Removes Workers of one word. They must be in the bucket, and `leaving` must be their maximum. `maximum` looks up
+    /// the Worker at a position.
     #[inline]
     pub(super) fn remove(
         &mut self,
@@ -98,17 +97,18 @@ impl Bucket {
         }
     }
 
-    /// Whether any of its Workers is marked.
+    /// Whether any of the bucket's Workers is marked.
     pub(super) fn has_marked(&self, marks: &[u64]) -> bool {
         self.words.iter().zip(marks).any(|(word, marks)| word.bits & marks != 0)
     }
 
-    /// Whether all of its Workers are marked.
+    /// Whether all of the bucket's Workers are marked.
     pub(super) fn is_all_marked(&self, marks: &[u64]) -> bool {
         self.words.iter().zip(marks).all(|(word, marks)| word.bits & !marks == 0)
     }
 
-    /// Updates the summaries after the same change of all its Workers. `summary` computes one anew, for bits of a word.
+    /// Updates the summaries after the same change of all Workers in the bucket. `summary` computes the summary of some
+    /// bits of a word anew.
     pub(super) fn shift(&mut self, delta: &BucketDelta, summary: impl Fn(usize, u64) -> Summary) {
         for (number, word) in self.words.iter_mut().enumerate().filter(|(_, word)| word.bits != 0) {
             word.summary = word.summary.after(delta).unwrap_or_else(|| summary(number, word.bits));
@@ -121,8 +121,8 @@ impl Bucket {
         }
     }
 
-    /// Moves the marked Workers, after the same change of each, to another bucket. `summary` computes one anew, for
-    /// bits of a word.
+    /// Moves the marked Workers to another bucket, after the same change of each of them. `summary` computes the
+    /// summary of some bits of a word anew.
     pub(super) fn move_marked(
         &mut self,
         to: &mut Self,
@@ -148,8 +148,8 @@ impl Bucket {
         to.rebuild_groups();
     }
 
-    /// Updates the summaries of words with marked Workers, which have changed and stay. `summary` computes one anew,
-    /// for bits of a word.
+    /// Updates the summaries of words with marked Workers, which have changed but stay in the bucket. `summary`
+    /// computes the summary of some bits of a word anew.
     pub(super) fn refresh_marked(&mut self, marks: &[u64], summary: impl Fn(usize, u64) -> Summary) {
         for (number, (word, marks)) in self.words.iter_mut().zip(marks).enumerate() {
             if word.bits & marks != 0 {
@@ -197,7 +197,7 @@ impl Bucket {
         ControlFlow::Continue(())
     }
 
-    /// Sets every summary too low: a deliberate bug.
+    /// Sets every summary too low: a deliberate bug for tests.
     #[cfg(test)]
     pub(super) fn forget_summaries(&mut self) {
         self.words.iter_mut().for_each(|word| word.summary.max = Maximum::NONE);
@@ -255,13 +255,14 @@ impl Word {
         self.bits |= bits;
     }
 
-    /// Whether all Workers of the word have this much of the secondary amount, as far as the lower bound tells.
+    /// Whether all Workers of the word have this much of the secondary amount. May return `false` if the lower bound is
+    /// too low.
     #[inline]
     pub(super) fn all_have(&self, secondary: Option<u32>) -> bool {
         secondary.is_some_and(|required| self.summary.least >= required.max(1))
     }
 
-    /// Updates the maximum after Workers with the maximum `leaving` left. `maximum` looks up what is at a bit.
+    /// Updates the maximum after Workers with the maximum `leaving` have left. `maximum` looks up the Worker at a bit.
     #[inline]
     fn after_removal(&mut self, leaving: Maximum, maximum: impl Fn(usize) -> Maximum) -> Remaining {
         match self.bits {
@@ -271,7 +272,7 @@ impl Word {
         }
     }
 
-    /// Computes the maximum anew. `maximum` looks up what is at a bit.
+    /// Computes the maximum anew. `maximum` looks up the Worker at a bit.
     fn find_maximum(&mut self, maximum: impl Fn(usize) -> Maximum) -> Remaining {
         let max = &mut self.summary.max;
         let before = std::mem::replace(max, Maximum::NONE);
@@ -285,7 +286,7 @@ impl Word {
     }
 }
 
-/// The bit of a position in its word, of a word in its group, of a group in the top.
+/// The mask with the bit of a position in its word, of a word in its group, or of a group in the top.
 pub(super) fn bit(position: usize) -> u64 {
     1 << (position % WORD)
 }

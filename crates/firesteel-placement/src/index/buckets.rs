@@ -1,8 +1,8 @@
 //! Workers in buckets, one bucket for each free amount of the sort key.
 //!
-//! Workers of a cluster have few different numbers of free cores. So the worker order has two steps: from bucket to
-//! bucket, and within a bucket from position to position. Changing Workers clears bits in one bucket and sets them in
-//! another, without a search, and for all Workers of one word at once.
+//! The Workers of a cluster have few different numbers of free cores. So the worker order has two steps: from bucket to
+//! bucket, and within a bucket from position to position. A change of Workers clears bits in one bucket and sets bits
+//! in another. This needs no search, and it changes all Workers of one word at once.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use super::summary::{Maximum, Summary};
 use super::update::Move;
 use super::{Share, Slot};
 
-/// The maximum number of buckets. Each takes some two and a half bits per Worker.
+/// The maximum number of buckets. A bucket takes about two and a half bits per Worker.
 const MAX_BUCKETS: usize = 128;
 
 /// The Workers by their free amount of the sort key.
@@ -28,12 +28,13 @@ pub(super) struct Buckets {
     pub(super) moves: Vec<Move>,
 }
 
-/// A change would need more than [`MAX_BUCKETS`] buckets. The positions are up to date, the buckets are not.
+/// The error that a change would need more than [`MAX_BUCKETS`] buckets. The positions are up to date, the buckets are
+/// not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TooManyBuckets;
 
 impl Buckets {
-    /// Buckets without Workers.
+    /// An empty list of buckets, without Workers.
     pub(super) fn new() -> Self {
         Self { keys: BucketKeys::new(), buckets: Vec::new(), moves: Vec::new() }
     }
@@ -55,12 +56,12 @@ impl Buckets {
         self.buckets[bucket].remove(position / WORD, bit(position), leaving, maximum);
     }
 
-    /// Makes room for this number of positions.
+    /// Makes all buckets large enough for this number of positions.
     pub(super) fn grow(&mut self, positions: usize) {
         self.buckets.iter_mut().for_each(|bucket| bucket.grow(positions));
     }
 
-    /// The bucket of a key, which is made if there is none.
+    /// The bucket of a key. If there is none yet, it is made.
     #[inline]
     pub(super) fn bucket(&mut self, key: i64, positions: usize) -> Result<usize, TooManyBuckets> {
         self.keys.find(key).map_or_else(|| self.new_bucket(key, positions), Ok)
@@ -81,7 +82,7 @@ impl Buckets {
         Ok(bucket)
     }
 
-    /// The bucket of a key that Workers have.
+    /// The bucket of a key that some Worker has, so that the bucket exists.
     pub(super) fn known_bucket(&self, key: i64) -> usize {
         self.keys.find(key).expect("a Worker's key has a bucket")
     }
@@ -104,7 +105,7 @@ impl Buckets {
     }
 
     /// Adds a share like `each` for each of the first Workers that fit, until there are `limit` shares. Returns whether
-    /// there are.
+    /// this number was reached.
     #[inline]
     pub(super) fn first(
         &self,
@@ -114,7 +115,7 @@ impl Buckets {
         each: Share,
         shares: &mut Vec<Share>,
     ) -> bool {
-        /// With this many shares still to come, it pays to write them in eights.
+        /// From this number of remaining shares on, it is faster to write eight shares at a time.
         const MANY: usize = 1024;
         let found = self.walk_words(positions, search, |word, bits| {
             if limit - shares.len() >= MANY {
@@ -133,8 +134,8 @@ impl Buckets {
         found.is_break()
     }
 
-    /// Visits the Workers that fit, word by word, in order, until `visit` breaks: the number of the word and one bit
-    /// for each of them.
+    /// Visits the Workers that fit, word by word, in order, until `visit` breaks. `visit` gets the number of the word,
+    /// and one bit for each of its Workers that fits.
     #[inline]
     fn walk_words(
         &self,
@@ -150,7 +151,7 @@ impl Buckets {
         for bucket in direction.over(start..self.buckets.len()) {
             self.buckets[bucket].walk(required, direction, |number, word| {
                 if word.all_have(only_secondary) {
-                    // Their free amounts need not even be read.
+                    // All Workers of the word fit, so their free amounts need not be read.
                     return visit(number, word.bits);
                 }
                 let amounts = positions.amounts.word(number);
@@ -165,7 +166,7 @@ impl Buckets {
         ControlFlow::Continue(())
     }
 
-    /// Sets summaries too low: a deliberate bug.
+    /// Sets summaries too low: a deliberate bug for tests.
     #[cfg(test)]
     pub(super) fn forget_summaries(&mut self) {
         if let Some(bucket) = self.buckets.iter_mut().rfind(|bucket| !bucket.is_empty()) {
@@ -173,7 +174,7 @@ impl Buckets {
         }
     }
 
-    /// Checks that every Worker is in its bucket, and every summary.
+    /// Checks that every Worker is in its bucket, and that every summary is right.
     pub(super) fn check(&self, positions: &Positions) -> Result<(), String> {
         let keys = self.keys.all();
         if !keys.is_sorted_by(|a, b| a < b) || keys.len() != self.buckets.len() {
@@ -201,8 +202,8 @@ impl Buckets {
     }
 }
 
-/// Adds a share for each Worker of a word. Their number cannot be predicted, and a processor loses more time on a wrong
-/// guess than on writing a few shares too many.
+/// Adds a share for each Worker of a word. A processor cannot predict the number of Workers. A wrong prediction costs
+/// more time than writing a few shares too many.
 #[inline]
 fn push_in_eights(
     slots: &[Slot; WORD],
@@ -212,7 +213,7 @@ fn push_in_eights(
     shares: &mut Vec<Share>,
 ) {
     const EIGHT: usize = 8;
-    // The lowest bit is taken off sooner than the highest one.
+    // Removing the lowest bit is faster than removing the highest one.
     let (mut bits, mirror) = match direction {
         Direction::Ascending => (bits, 0),
         Direction::Descending => (bits.reverse_bits(), WORD - 1),
@@ -220,7 +221,7 @@ fn push_in_eights(
     while bits != 0 {
         let after = shares.len() + EIGHT.min(bits.count_ones() as usize);
         shares.extend((0..EIGHT).map(|_| {
-            // Without a bit any number is good.
+            // If no bit is set, any number will do.
             let at = (bits | 1 << 63).trailing_zeros() as usize ^ mirror;
             bits &= bits.wrapping_sub(1);
             Share { slot: slots[at % WORD], ..each }
@@ -238,9 +239,9 @@ pub(super) struct BucketKeys {
 }
 
 impl BucketKeys {
-    /// Keys below this number, such as the cores of ordinary machines, are looked up in a table.
+    /// Keys below this number, such as the numbers of cores of ordinary machines, are looked up in a table.
     const SMALL: usize = 256;
-    /// Stands in the table for a key without a bucket.
+    /// The entry in the table for a key without a bucket.
     const NO_BUCKET: u8 = u8::MAX;
 
     pub(super) fn new() -> Self {
@@ -275,7 +276,7 @@ impl BucketKeys {
         self.all.partition_point(|known| *known < key)
     }
 
-    /// Removes the keys of the buckets for which `keep` is false.
+    /// Removes the keys whose buckets `keep` returns `false` for.
     pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let mut buckets = 0..;
         self.all.retain(|_| buckets.next().is_some_and(&keep));

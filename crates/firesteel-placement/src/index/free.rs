@@ -32,16 +32,17 @@ impl Free {
         }
     }
 
-    /// Whether this maximum may become lower when a Worker with these free amounts leaves.
+    /// Whether this maximum could fall when a Worker with these free amounts leaves.
     pub(super) fn depends_on(&self, worker: &Self) -> bool {
         self.cores == worker.cores || self.memory == worker.memory || worker.resources != ResourceMask::NONE
     }
 }
 
-/// The custom resources that a Worker has free, as a bit mask: one bit for each of five groups of names and each of six
-/// quantities, from any part of an address to eight whole ones.
+/// The custom resources that a Worker has free, as a bit mask. There is one bit for each combination of five groups of
+/// names and six quantities, from any fraction of an address to eight whole addresses.
 ///
-/// The mask may say yes in error, never no: a Worker that has the required resources has all required bits.
+/// A Worker that has the required resources always has all required bits. But a Worker with all required bits may lack
+/// the resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResourceMask(u32);
 
@@ -49,11 +50,11 @@ impl ResourceMask {
     /// The mask of a Worker without resources.
     pub(super) const NONE: Self = Self(0);
     const GROUPS: u32 = 5;
-    /// In thousandths of an address.
+    /// The six quantities, in thousandths of an address.
     const QUANTITIES: [u64; 6] = [1, 500, 1000, 2000, 4000, 8000];
 
-    /// The mask for this quantity of one resource, of whatever kind: all whole addresses together, or the largest part
-    /// of one address if none is whole.
+    /// The mask for this quantity of one resource, whatever its kind. The quantity is the number of whole addresses, or
+    /// the largest free fraction of an address if none is whole.
     pub(super) fn of(name: &str, quantity: Quantity) -> Self {
         let plain = without_kind(name);
         let hash =
@@ -75,12 +76,12 @@ impl ResourceMask {
     }
 }
 
-/// What one Worker has free of one resource, without the addresses themselves.
+/// The free amount of one resource on one Worker, without the addresses themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct FreeParts {
-    /// The number of addresses that are wholly free.
+    /// The number of addresses that are completely free.
     whole: u64,
-    /// The free parts of the others in thousandths, in any order.
+    /// The free fractions of the other addresses in thousandths, in any order.
     parts: Vec<u64>,
 }
 
@@ -97,18 +98,18 @@ impl FreeParts {
         self.whole == 0 && self.parts.is_empty()
     }
 
-    /// The number of executors with this part of an address that have room.
+    /// The number of executors that fit, if each needs this fraction of an address.
     fn fit(&self, part: u64) -> u64 {
         self.whole * (WHOLE / part) + self.parts.iter().map(|left| left / part).sum::<u64>()
     }
 
-    /// The least free part that suffices for this part of an address.
+    /// The smallest free fraction that suffices for this fraction of an address.
     fn fullest(&self, part: u64) -> Option<u64> {
         let partial = self.parts.iter().copied().filter(|left| *left >= part).min();
         partial.or((self.whole > 0).then_some(WHOLE))
     }
 
-    /// Takes from an address that has this free part.
+    /// Takes a fraction from an address whose free fraction is `left`.
     fn take(&mut self, left: u64, taken: u64) {
         match self.parts.iter().position(|other| *other == left) {
             _ if left == WHOLE => self.whole -= 1,
@@ -119,18 +120,18 @@ impl FreeParts {
     }
 }
 
-/// What one Worker has free of each resource, in the order of the names.
+/// The free amounts of one Worker for each resource, in the order of the names.
 type NamedAddresses = Box<[(Box<str>, FreeParts)]>;
 
-/// What each Worker has free of each custom resource. Empty while no Worker has resources.
+/// The free custom resources of each Worker. Empty while no Worker has any.
 #[derive(Debug, Default)]
 pub(super) struct FreeResources {
-    /// By slot, up to the last Worker with resources.
+    /// By slot, up to the last Worker that has resources.
     by_slot: Vec<NamedAddresses>,
 }
 
 impl FreeResources {
-    /// The number of executors for which a Worker has this amount of one resource. `None` for an amount of 0.
+    /// For how many executors a Worker has this amount of one resource. `None` for an amount of 0.
     pub(super) fn fit(&self, slot: Slot, name: &str, amount: Amount) -> Option<u64> {
         match amount {
             Amount::Whole(each) => self.whole(slot, name).checked_div(each),
@@ -171,8 +172,8 @@ impl FreeResources {
         self.by_slot.is_empty()
     }
 
-    /// Takes what this number of executors takes, as [`Resources::take`] does one by one. Returns the new mask. A name
-    /// stays known when nothing of it is free.
+    /// Takes the amounts of this number of executors, in the same way as [`Resources::take`] for each. Returns the new
+    /// mask. A name remains known when nothing of it is free.
     pub(super) fn take(&mut self, slot: Slot, each: &ResourceAmounts, executors: u64) -> ResourceMask {
         let Some(named) = self.by_slot.get_mut(slot.index()) else { return ResourceMask::NONE };
         for (asked, amount) in each {
@@ -233,25 +234,25 @@ impl FreeResources {
         known.eq(expected)
     }
 
-    /// The number of wholly free addresses that a Worker has of one resource.
+    /// The number of completely free addresses that a Worker has of one resource.
     fn whole(&self, slot: Slot, name: &str) -> u64 {
         self.of(slot, name).map(|addresses| addresses.whole).fold(0, u64::saturating_add)
     }
 
-    /// What a Worker has free for an executor that asks for this name, kind by kind.
+    /// What a Worker has free for an executor that asks for this name, one entry per kind.
     fn of<'a>(&'a self, slot: Slot, asked: &'a str) -> impl Iterator<Item = &'a FreeParts> {
         let named = self.by_slot.get(slot.index()).into_iter().flatten();
         named.filter(move |(name, _)| serves(name, asked)).map(|(_, addresses)| addresses)
     }
 }
 
-/// What serves an executor that asks for this name, in the order of the names.
+/// The free amounts that serve an executor that asks for this name, in the order of the names.
 fn serving<'a>(named: &'a mut NamedAddresses, asked: &'a str) -> impl Iterator<Item = &'a mut FreeParts> {
     named.iter_mut().filter(move |(name, _)| serves(name, asked)).map(|(_, addresses)| addresses)
 }
 
-/// Takes a part of an address for each of these executors, always from the fullest one with room. That one stays the
-/// fullest until it has no more room, so each address is looked for once.
+/// Takes a fraction of an address for each of these executors, always from the fullest address with enough free. This
+/// address remains the fullest until it has too little free, so each address is searched for only once.
 fn take_parts(named: &mut NamedAddresses, asked: &str, part: u64, executors: u64) {
     let mut missing = executors;
     while missing > 0 {

@@ -1,9 +1,9 @@
 //! The free amounts of the Workers by position, 64 positions to a word.
 //!
-//! A Worker's free amounts are the sum of two parts: its own, and what all Workers of its word have in common. If all
-//! Workers of a word change alike, as when each of them gets an executor, only the common part changes. The own part is
-//! a small number, so that four Workers share a line of memory. Amounts for which it is too small are *far*, and are
-//! kept in a table; the Workers of an ordinary cluster have none.
+//! A Worker's free amounts are the sum of its own part and a common part, which is the same for all Workers of its
+//! word. If all Workers of a word change alike, for example because each of them gets an executor, only the common part
+//! changes. The own part is a small number, so that four Workers share a cache line. Amounts that do not fit into the
+//! own part are *far*, and are kept in a table. The Workers of an ordinary cluster have no far amounts.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::{Cores, MiB};
 /// The slot at a position without a Worker.
 pub(super) const NO_SLOT: Slot = Slot(u32::MAX);
 
-/// The Worker at each position and its free amounts.
+/// The Worker at each position, and its free amounts.
 #[derive(Debug)]
 pub(super) struct FreeAmounts {
     entries: Vec<Entry>,
-    /// One for each word.
+    /// The common parts, one for each word.
     common: Vec<Common>,
     far: FarAmounts,
 }
@@ -30,7 +30,7 @@ pub(super) struct FreeAmounts {
 /// The free amounts that do not fit into an entry, by position.
 type FarAmounts = BTreeMap<usize, (Cores, MiB)>;
 
-/// The Worker at a position and its own part of its free amounts, in 16 bytes.
+/// The Worker at a position, and the own part of its free amounts, in 16 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     slot: Slot,
@@ -39,18 +39,18 @@ struct Entry {
     memory: i32,
 }
 
-/// What the Workers of a word have in common.
+/// The part of the free amounts that all Workers of a word have in common.
 #[derive(Clone, Copy, Debug)]
 struct Common {
     cores: i64,
     memory: i64,
     /// One bit for each position that has a Worker.
     workers: u64,
-    /// One bit for each Worker whose free amounts are in the table.
+    /// One bit for each Worker whose free amounts are in the table of far amounts.
     far: u64,
 }
 
-/// A word of 64 positions.
+/// The free amounts of a word of 64 positions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FreeAmountsOfWord<'a> {
     number: usize,
@@ -65,8 +65,8 @@ impl Entry {
 
 impl Common {
     const NONE: Self = Self { cores: 0, memory: 0, workers: 0, far: 0 };
-    /// The common part is never greater than this, nor less than its opposite: ordinary amounts less the common part
-    /// fit into an entry.
+    /// The maximum of the common part's absolute value. So the difference between an ordinary amount and the common
+    /// part fits into an entry.
     const GREATEST: i64 = 1 << 30;
 
     /// Changes the common part, unless it would become too large.
@@ -111,14 +111,14 @@ impl FreeAmountsOfWord<'_> {
 }
 
 impl FreeAmounts {
-    /// This number of positions without Workers.
+    /// A table of this number of positions without Workers.
     pub(super) fn new(positions: usize) -> Self {
         let mut amounts = Self { entries: Vec::new(), common: Vec::new(), far: FarAmounts::new() };
         amounts.grow(positions);
         amounts
     }
 
-    /// Makes room for this number of positions, a multiple of 64.
+    /// Makes the table large enough for this number of positions, a multiple of 64.
     pub(super) fn grow(&mut self, positions: usize) {
         self.entries.resize(positions, Entry::NONE);
         self.common.resize(positions / WORD, Common::NONE);
@@ -169,7 +169,7 @@ impl FreeAmounts {
         self.leave_table(position);
     }
 
-    /// The free amounts of a Worker need no place in the table.
+    /// Removes the Worker's free amounts from the table of far amounts.
     #[inline]
     fn leave_table(&mut self, position: usize) {
         let far = &mut self.common[position / WORD].far;
@@ -221,7 +221,8 @@ impl FreeAmounts {
         }
     }
 
-    /// Changes the own parts of Workers of a word. Returns the bits of those whose own part has room for it.
+    /// Changes the own parts of some Workers of a word. Returns the bits of the Workers whose own part can hold the new
+    /// number.
     #[inline]
     fn change_own(&mut self, word: usize, bits: u64, cores: i32, memory: i32) -> u64 {
         let entries = &mut self.entries.as_chunks_mut::<WORD>().0[word];
@@ -236,7 +237,7 @@ impl FreeAmounts {
         changed
     }
 
-    /// Checks what is known of each word.
+    /// Checks the common part and the bits of each word.
     pub(super) fn check(&self) -> Result<(), String> {
         let mut far = 0;
         for (number, common) in self.common.iter().enumerate() {

@@ -1,15 +1,16 @@
-//! An index of a cluster's Workers, so that the cost of a placement depends on what it places, not on the size of the
-//! cluster.
+//! An index of a cluster's Workers. With it, the cost of a placement depends on the number of placed executors, not on
+//! the size of the cluster.
 //!
-//! [`place`](crate::place::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order and is
-//! told of every change. A placement visits them in that order, skips groups of Workers that cannot fit, and stops when
-//! it has enough. The rule of Spark's Master tells how many are enough:
+//! [`place`](crate::place::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order, and its
+//! owner reports every change. A placement visits the Workers in that order, skips groups where no executor fits, and
+//! stops when it has enough Workers. How many are enough follows from the rule of Spark's Master:
 //!
 //! - *Consolidate* fills one Worker after the other, so it stops when the demand is met.
-//! - *Spread out* deals one executor to each Worker in turn. If at least as many Workers fit as executors are wanted,
-//!   each of the first Workers gets one, and the others do not matter. If fewer fit, all of them get executors.
+//! - *Spread out* gives one executor to each Worker in turn. If at least as many Workers fit as executors are wanted,
+//!   each of the first Workers gets one executor, and the others do not matter. If fewer Workers fit, all of them get
+//!   executors.
 //!
-//! So a placement visits as many fitting Workers as receive executors. The cost of finding them, and of updating them
+//! So a placement visits only the fitting Workers that get executors. The cost of finding them, and of updating them
 //! when executors start or end, hardly depends on the number of Workers.
 //!
 //! | file | content |
@@ -21,12 +22,12 @@
 //! | `amounts.rs` | the free amounts by position |
 //! | `buckets.rs`, `bucket.rs` | one set of Workers per free amount: a bit per position |
 //! | `leaves.rs` | sorted leaves, where there would be too many buckets |
-//! | `summary.rs` | summaries of several Workers, by which a search skips them |
+//! | `summary.rs` | summaries of several Workers, with which a search can skip them |
 //! | `update.rs` | changes of many Workers at once |
 //! | `free.rs` | the free amounts of a Worker |
 //!
-//! A summary has the maximum of each amount by itself. If one Worker of a group has the memory and another one the
-//! resources that are required, the search looks into the group in vain. In the worst case it looks at every Worker.
+//! A summary has the maximum of each amount separately. If one Worker of a group has the required memory and another
+//! one the required resources, the search looks into the group in vain. In the worst case it looks at every Worker.
 
 mod bucket;
 mod buckets;
@@ -53,12 +54,12 @@ use update::Update;
 
 use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, WorkerOrder};
 
-/// The number of a Worker in an [`Index`]. It is small, and is given to another Worker after the Worker was removed.
+/// The number of a Worker in an [`Index`]. Numbers are small: after a Worker was removed, its number is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u32);
 
 impl Slot {
-    /// The number, which is less than the greatest number of Workers that the index ever had.
+    /// The number, which is less than the greatest number of Workers that the index has ever had.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -70,7 +71,8 @@ impl Slot {
 pub struct Share {
     /// The slot of the Worker.
     pub slot: Slot,
-    /// The position at which the search found the Worker, which is where it still is, as a rule. Saves looking it up.
+    /// The position at which the search found the Worker. Usually the Worker is still there, so that no new look-up is
+    /// needed.
     found_at: u32,
     /// The number of executors, at least one.
     pub executors: u64,
@@ -123,8 +125,8 @@ impl Share {
 
 /// Workers and their free amounts, in one worker order.
 ///
-/// `I` is the type of a Worker's id. Ties are broken by the order of `I`. It must be the order of text, or the
-/// decisions are not Spark's.
+/// `I` is the type of a Worker's id. Ties are broken by the order of `I`. This must be the order of text, or the
+/// decisions differ from Spark's.
 ///
 /// ```
 /// use firesteel_placement::advanced::index::Index;
@@ -165,8 +167,8 @@ impl<I: Ord> Index<I> {
         Self { order, direction, slots, workers, resources: FreeResources::default(), unused: Vec::new() }
     }
 
-    /// An index that is in leaves from the first Worker on, as with many different amounts. It decides the same. For
-    /// tests and benches.
+    /// An index that uses leaves from the first Worker on, as with many different amounts. Its decisions are the same.
+    /// For tests and benches.
     #[doc(hidden)]
     #[must_use]
     pub fn in_leaves(order: WorkerOrder) -> Self {
@@ -216,7 +218,7 @@ impl<I: Ord> Index<I> {
         self.workers.slots()
     }
 
-    /// The free cores and the free memory of a Worker that has no custom resource free.
+    /// The free cores and the free memory of a Worker. `None` if the Worker has free custom resources.
     #[must_use]
     #[inline]
     pub fn plain(&self, slot: Slot) -> Option<(Cores, MiB)> {
@@ -230,7 +232,7 @@ impl<I: Ord> Index<I> {
         self.workers.free(slot).map(|free| (free.cores, free.memory))
     }
 
-    /// Adds a Worker with its free amounts. Replaces the free amounts of a Worker that is known already.
+    /// Adds a Worker with its free amounts. If the index already has the Worker, replaces its free amounts.
     pub fn insert(&mut self, worker: I, cores: Cores, memory: MiB, resources: &Resources) -> Slot {
         if let Some(slot) = self.slot(&worker) {
             self.set(slot, cores, memory, resources);
@@ -247,7 +249,7 @@ impl<I: Ord> Index<I> {
         slot
     }
 
-    /// Removes a Worker. Its slot is free for another Worker.
+    /// Removes a Worker. Another Worker may get its slot.
     pub fn remove<Q: Ord + ?Sized>(&mut self, worker: &Q) -> Option<Slot>
     where
         I: Borrow<Q>,
@@ -295,15 +297,15 @@ impl<I: Ord> Index<I> {
         self.workers.update(shares, Update::Take(demand), &mut self.resources);
     }
 
-    /// Adds the amounts of ended executors to the free amounts. Only for demands for whole addresses, on Workers that
-    /// have no kinds of them: a demand does not say from which address a part came. For others, [`set`](Self::set)
-    /// replaces the free amounts.
+    /// Adds the amounts of ended executors to the free amounts. Only for demands for whole addresses, on Workers whose
+    /// addresses have no kinds: a demand does not contain the address from which a fraction came. For other demands,
+    /// use [`set`](Self::set).
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
         self.workers.update(shares, Update::GiveBack(demand), &mut self.resources);
     }
 
-    /// Checks the index itself, and that it has the free amounts of `offers`: one offer per Worker, in the order of
-    /// their ids.
+    /// Checks the index itself, and that its free amounts are those of `offers`: one offer per Worker, in the order of
+    /// the ids.
     ///
     /// # Errors
     /// One sentence about the first mistake that was found.

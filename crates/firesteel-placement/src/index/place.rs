@@ -1,4 +1,4 @@
-//! Placement through the index: where the executors of a demand go.
+//! Placement through the index: chooses the Workers for the executors of a demand.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -9,13 +9,13 @@ use super::{Index, Share, Slot};
 use crate::assign::deal;
 use crate::{Cores, Demand, Strategy};
 
-/// Space for this many shares is allocated at once.
+/// Memory for this number of shares is allocated at once.
 const INITIAL_SHARES: usize = 64;
 
 impl<I: Ord> Index<I> {
-    /// Places as many executors as the demand asks for and the Workers have free capacity for. Returns one share per
-    /// Worker, in the order in which executors are launched: exactly the executors of [`place`](crate::place::place())
-    /// over offers with the same amounts.
+    /// Places as many executors as the demand asks for, or as many as fit on the Workers. Returns one share per Worker,
+    /// in the order in which executors are launched. The executors are exactly those of
+    /// [`place`](crate::place::place()) over offers with the same amounts.
     ///
     /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
     #[must_use]
@@ -37,7 +37,7 @@ impl<I: Ord> Index<I> {
                 let limit = usize::try_from(most).unwrap_or(usize::MAX);
                 let is_enough = self.workers.first(&search, limit, Share::of(demand, Slot(0), 1), shares);
                 if is_enough && most == demand.most_units() {
-                    // There are as many Workers as units, and each gives one unit.
+                    // There are as many Workers as units, so each Worker gives one unit.
                     return;
                 }
             }
@@ -48,9 +48,9 @@ impl<I: Ord> Index<I> {
         self.deal(demand, strategy, shares);
     }
 
-    /// Does what [`place`](Self::place) does with preferred Workers first, those of `nearest`, and those of `furthest`
-    /// after all others, rank by rank, each rank in the worker order. Avoided Workers give nothing. The result has
-    /// exactly the executors of [`place_ranked`](crate::place::place_ranked).
+    /// Does what [`place`](Self::place) does, with ranks of Workers. First come the Workers of `nearest`, rank by rank,
+    /// then all others, and last those of `furthest`, rank by rank. Within a rank, the worker order decides. Avoided
+    /// Workers give nothing. The executors are exactly those of [`place_ranked`](crate::place::place_ranked).
     ///
     /// The cost depends on the number of ranked and avoided Workers, and on the number of Workers that give something.
     #[must_use]
@@ -70,7 +70,7 @@ impl<I: Ord> Index<I> {
         shares
     }
 
-    /// The search for Workers that fit one more executor. `None` if executors without cores are asked for.
+    /// The search for Workers on which one more executor fits. `None` if the demand's executors have no cores.
     pub(super) fn search<'a>(&'a self, demand: &'a Demand) -> Option<Search<'a>> {
         let requirement = Requirement::of(demand)?;
         Some(Search { requirement, resources: &self.resources, direction: self.direction })
@@ -110,7 +110,7 @@ impl<I: Ord> Index<I> {
         ControlFlow::Continue(())
     }
 
-    /// A visitor that adds a share of one unit for each Worker, until the Workers are enough.
+    /// A visitor that adds a share of one unit for each Worker, until there are enough Workers.
     fn collect_enough<'a>(
         &'a self,
         demand: &'a Demand,
@@ -143,7 +143,7 @@ impl<I: Ord> Index<I> {
         for (share, units) in shares.iter_mut().zip(given) {
             *share = share.with_units(demand, units);
         }
-        // The last Workers may give nothing: when consolidating, or with fewer cores than Workers.
+        // The last Workers may give nothing: when consolidating, or if there are fewer cores than Workers.
         shares.retain(|share| share.executors > 0 && share.cores > Cores::ZERO);
     }
 

@@ -1,8 +1,9 @@
 //! Positions of Workers: small numbers in the order of their ids, with gaps.
 //!
-//! A set of Workers is then a row of bits, and comparing two ids is comparing two numbers. A new Worker needs a gap
-//! between its neighbours. If there is none, the smallest window around it that is not too full is spread evenly: the
-//! larger the window, the emptier it must be, so that it is not spread again soon (a packed memory array).
+//! With positions, a set of Workers is a row of bits, and two ids are compared as two numbers. A new Worker needs a gap
+//! between its neighbours. If there is none, the Workers of a window around the place are spread evenly. The window is
+//! the smallest one that is not too full. A larger window must be emptier, so that it is not spread again soon (a
+//! packed memory array).
 
 use std::ops::Range;
 
@@ -13,9 +14,9 @@ use super::sorted::SortKey;
 use super::summary::{Maximum, Summary};
 use super::{Share, Slot};
 
-/// The smallest window. The number of positions is a multiple of it.
+/// The size of the smallest window. The number of positions is a multiple of this number.
 const WINDOW: usize = 64;
-/// The position of a slot that has none.
+/// The position of a slot whose Worker has no position.
 const NO_POSITION: u32 = u32::MAX;
 
 /// The Workers by position, with their free amounts.
@@ -23,7 +24,7 @@ const NO_POSITION: u32 = u32::MAX;
 pub(super) struct Positions {
     sort_key: SortKey,
     pub(super) amounts: FreeAmounts,
-    /// The slot at each position once more, for searches that read nothing else.
+    /// A second copy of the slot at each position, for searches that read only slots.
     slots: Vec<Slot>,
     /// The position of each slot.
     by_slot: Vec<u32>,
@@ -38,17 +39,17 @@ pub(super) struct IndexedWorker {
     pub(super) free: Free,
 }
 
-/// What has to happen before a new Worker can have a position.
+/// The step that is needed before a new Worker can have a position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoGap {
-    /// The Workers of this window have to be spread over it, together with the new one.
+    /// The Workers of this window must be spread over it, together with the new one.
     Spread(Range<usize>),
-    /// The number of positions has to be doubled.
+    /// The number of positions must be doubled.
     Grow,
 }
 
 impl Positions {
-    /// Positions without Workers.
+    /// A table without Workers and positions.
     pub(super) fn new(sort_key: SortKey) -> Self {
         let (amounts, slots) = (FreeAmounts::new(WINDOW), vec![NO_SLOT; WINDOW]);
         Self { sort_key, amounts, slots, by_slot: Vec::new(), workers: 0 }
@@ -77,7 +78,8 @@ impl Positions {
         position.map(|position| *position as usize)
     }
 
-    /// The position of a share's Worker. It is looked up only if the Worker is no longer where it was found.
+    /// The position of a share's Worker. It is looked up only if the Worker is no longer at the position where the
+    /// search found it.
     #[inline]
     pub(super) fn of_share(&self, share: &Share) -> Option<usize> {
         let found_at = share.found_at as usize;
@@ -114,7 +116,7 @@ impl Positions {
         self.amounts.word(word).summary(bits, self.sort_key)
     }
 
-    /// The slots of a word. Those of positions without a Worker mean nothing.
+    /// The slots of a word. Entries of positions without a Worker have no meaning.
     #[inline]
     pub(super) fn slots_of_word(&self, word: usize) -> &[Slot; WORD] {
         &self.slots.as_chunks().0[word]
@@ -130,8 +132,8 @@ impl Positions {
         window.filter_map(|position| self.at(position))
     }
 
-    /// The positions of these shares' Workers as bits, word by word. `None` unless the shares have equal amounts, and
-    /// every share has another Worker.
+    /// The positions of these shares' Workers as bits, word by word. `None` if the amounts of the shares differ, or if
+    /// two shares have the same Worker.
     pub(super) fn mark(&self, shares: &[Share]) -> Option<Vec<u64>> {
         let first = shares.first()?;
         let mut marks = vec![0_u64; self.len() / WORD];
@@ -142,12 +144,12 @@ impl Positions {
             else {
                 return;
             };
-            // A slot without a position is far beyond the last word.
+            // For a slot without a position, the index is far beyond the last word.
             if let Some(mark) = marks.get_mut(position / WORD) {
                 *mark |= bit(position);
             }
         };
-        // Neighbours set bits of the same word, and would wait for each other.
+        // The two halves are marked alternately: neighbours set bits of the same word, and would wait for each other.
         let (front, back) = shares.split_at(shares.len() / 2);
         for (one, other) in front.iter().zip(back) {
             mark(one);
@@ -182,7 +184,7 @@ impl Positions {
             let size = WINDOW << level;
             let start = position / size * size;
             let taken = self.within(start..start + size).count();
-            // The limit falls from seven eighths of the smallest window to a half of the largest.
+            // The limit falls from seven eighths for the smallest window to a half for the largest.
             let limit = size / 8 * 7 - size * 3 * level / (8 * levels.max(1));
             if taken < limit {
                 return NoGap::Spread(start..start + size);
@@ -191,8 +193,8 @@ impl Positions {
         NoGap::Grow
     }
 
-    /// The even positions in a window for its Workers and a new one after `before`: those of the others, and the one of
-    /// the new Worker.
+    /// Evenly spread positions in a window for its Workers and for a new one after `before`. Returns the positions of
+    /// the Workers, and that of the new one.
     pub(super) fn spread(
         &self,
         window: Range<usize>,

@@ -9,7 +9,7 @@ use crate::{Cores, Demand, ResourceAmounts};
 /// What one more executor of a demand requires of its Worker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Requirement<'a> {
-    /// Cores (at least one), memory and the mask of the resources.
+    /// The cores (at least one), the memory and the mask of the resources.
     amounts: Free,
     resources: &'a ResourceAmounts,
 }
@@ -24,7 +24,7 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether this Worker fits.
+    /// Whether one more executor fits on this Worker.
     #[inline]
     pub(super) fn accepts(&self, slot: Slot, free: &Free) -> bool {
         self.requirement.fits(slot, free, self.resources)
@@ -32,7 +32,7 @@ impl Search<'_> {
 }
 
 impl<'a> Requirement<'a> {
-    /// `None` for a demand for executors without cores, which fit nowhere.
+    /// The requirement of a demand. `None` if its executors have no cores, because they fit nowhere.
     pub(super) fn of(demand: &'a Demand) -> Option<Self> {
         let cores = demand.size.step();
         let masks = demand.resources.iter().map(|(name, amount)| ResourceMask::of(name, amount.quantity()));
@@ -41,13 +41,13 @@ impl<'a> Requirement<'a> {
         (cores > Cores::ZERO).then_some(Self { amounts, resources: &demand.resources })
     }
 
-    /// Whether a Worker may fit, given the maximum over several. If not, none of them fits.
+    /// Whether one of several Workers with this maximum may fit. If `false`, none of them fits.
     #[inline]
     pub(super) fn may_fit(&self, max: &Free) -> bool {
         self.amounts_test()(max)
     }
 
-    /// [`may_fit`](Self::may_fit) as a function of its own, which borrows nothing: for many calls.
+    /// Returns [`may_fit`](Self::may_fit) as a separate function that borrows nothing, for many calls.
     #[inline]
     pub(super) fn amounts_test(&self) -> impl Fn(&Free) -> bool + use<> {
         let required = self.amounts;
@@ -58,7 +58,7 @@ impl<'a> Requirement<'a> {
         }
     }
 
-    /// Whether this Worker fits.
+    /// Whether one more executor fits on this Worker.
     #[inline]
     pub(super) fn fits(&self, slot: Slot, free: &Free, resources: &FreeResources) -> bool {
         self.may_fit(free) && (self.needs_no_resources() || self.is_covered(slot, resources))
@@ -80,8 +80,8 @@ impl<'a> Requirement<'a> {
         Maximum::of(&self.amounts, sort_key)
     }
 
-    /// The required [secondary amount](Maximum::secondary), if a Worker that has it and enough of the sort key
-    /// certainly fits. `None` if more has to be checked.
+    /// The required [secondary amount](Maximum::secondary), if a Worker with this amount and enough of the sort key
+    /// certainly fits. `None` if more must be checked.
     pub(super) fn only_secondary(&self, sort_key: SortKey) -> Option<u32> {
         let required = self.maximum(sort_key).secondary(sort_key);
         let suffices = match sort_key {
@@ -91,7 +91,7 @@ impl<'a> Requirement<'a> {
         suffices.then_some(required)
     }
 
-    /// The least amount of the sort key that a Worker must have.
+    /// The smallest amount of the sort key that a Worker must have.
     pub(super) fn least_key(&self, sort_key: SortKey) -> i64 {
         match sort_key {
             SortKey::Cores | SortKey::Memory => sort_key.amount(&self.amounts),

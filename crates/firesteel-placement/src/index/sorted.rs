@@ -1,4 +1,4 @@
-//! Workers in the worker order: in buckets as long as few are enough, else in sorted leaves.
+//! Workers in the worker order: in buckets if few are enough, otherwise in sorted leaves.
 
 use std::ops::{ControlFlow, Range};
 
@@ -55,7 +55,7 @@ impl SortKey {
 }
 
 impl Direction {
-    /// The numbers of a range in this direction.
+    /// The numbers of the range, in this direction.
     pub(super) fn over(self, range: Range<usize>) -> impl Iterator<Item = usize> {
         let (start, end) = (range.start, range.end);
         range.map(move |n| match self {
@@ -64,7 +64,7 @@ impl Direction {
         })
     }
 
-    /// The numbers of the bits that are set, plus `start`.
+    /// The numbers of the set bits in this direction, plus `start`.
     #[inline]
     pub(super) fn bits(self, mut bits: u64, start: usize) -> impl Iterator<Item = usize> {
         std::iter::from_fn(move || {
@@ -91,7 +91,7 @@ pub(super) struct SortedWorkers {
     form: Form,
 }
 
-/// What the order is kept in. Both forms decide the same.
+/// The data structure that keeps the order. Both variants make the same decisions.
 #[derive(Debug)]
 enum Form {
     /// For few different amounts, such as the cores of ordinary machines.
@@ -101,12 +101,12 @@ enum Form {
 }
 
 impl SortedWorkers {
-    /// No Workers, in buckets.
+    /// A set without Workers, in buckets.
     pub(super) fn new(sort_key: SortKey) -> Self {
         Self { positions: Positions::new(sort_key), form: Form::Buckets(Buckets::new()) }
     }
 
-    /// No Workers, in leaves from the first Worker on.
+    /// A set without Workers, in leaves from the first Worker on.
     pub(super) fn in_leaves(sort_key: SortKey) -> Self {
         let positions = Positions::new(sort_key);
         Self { form: Form::Leaves(Leaves::of(&positions)), positions }
@@ -128,7 +128,7 @@ impl SortedWorkers {
         Some(self.positions.free(self.positions.of(slot)?))
     }
 
-    /// Where a Worker stands among all: by the sort key, then by position.
+    /// The place of a Worker among all: first the sort key, then the position.
     pub(super) fn order_key(&self, slot: Slot) -> Option<(i64, usize)> {
         let position = self.positions.of(slot)?;
         Some((self.positions.sort_key().amount(&self.positions.free(position)), position))
@@ -183,7 +183,7 @@ impl SortedWorkers {
     }
 
     /// Adds a share like `each` for each of the first Workers that fit, until there are `limit` shares. Returns whether
-    /// there are.
+    /// this number was reached.
     pub(super) fn first(
         &self,
         search: &Search<'_>,
@@ -219,7 +219,7 @@ impl SortedWorkers {
         }
     }
 
-    /// Spreads the Workers of a window, and returns the position that is left for the new one after `before`.
+    /// Spreads the Workers of a window. Returns the position for the new Worker after `before`.
     fn spread(&mut self, window: Range<usize>, before: Option<Slot>) -> usize {
         let (others, position) = self.positions.spread(window, before);
         for (worker, _) in &others {
@@ -251,14 +251,14 @@ impl SortedWorkers {
         }
     }
 
-    /// Replaces the buckets by leaves if there would be too many buckets.
+    /// Replaces the buckets by leaves if a change failed because it needs too many buckets.
     fn leaves_on_error(&mut self, done: Result<(), TooManyBuckets>) {
         if let Err(TooManyBuckets) = done {
             self.form = Form::Leaves(Leaves::of(&self.positions));
         }
     }
 
-    /// Sets summaries too low: a deliberate bug.
+    /// Sets summaries too low: a deliberate bug for tests.
     #[cfg(test)]
     pub(super) fn forget_summaries(&mut self) {
         match &mut self.form {

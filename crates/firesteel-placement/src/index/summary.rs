@@ -1,4 +1,4 @@
-//! Summaries of the free amounts of several Workers, by which a search skips them together.
+//! Summaries of the free amounts of several Workers, with which a search can skip all of them.
 //!
 //! All Workers of a bucket have the same free amount of the sort key, so a summary leaves that amount out.
 
@@ -6,8 +6,8 @@ use super::free::{Free, ResourceMask};
 use super::sorted::SortKey;
 use super::update::BucketDelta;
 
-/// The maximum of each free amount, in half the size of a [`Free`]. Never lower than the true maximum, and equal to it
-/// for amounts from 0 to `u32::MAX`.
+/// The maximum of each free amount, in half the size of a [`Free`]. It is never lower than the true maximum. For
+/// amounts from 0 to `u32::MAX`, it is equal to the true maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Maximum {
     cores: u32,
@@ -32,14 +32,14 @@ impl Maximum {
         }
     }
 
-    /// The maximum after the same change of every Worker. `None` if it has to be computed anew.
+    /// The maximum after the same change of every Worker. `None` if it must be computed anew.
     #[inline]
     pub(super) fn after(self, delta: &BucketDelta) -> Option<Self> {
         let (cores, memory) = (shifted(self.cores, delta.cores)?, shifted(self.memory, delta.memory)?);
         Some(Self { cores, memory, resources: self.resources })
     }
 
-    /// The secondary amount: memory if Workers are sorted by cores, cores if by memory, else 0.
+    /// The secondary amount: memory if Workers are sorted by cores, cores if they are sorted by memory, otherwise 0.
     #[inline]
     pub(super) fn secondary(self, sort_key: SortKey) -> u32 {
         match sort_key {
@@ -59,7 +59,7 @@ impl Maximum {
         }
     }
 
-    /// Whether one of the Workers may have the required amounts. If not, none has.
+    /// Whether one of the Workers may have the required amounts. If `false`, none of them has.
     #[inline]
     pub(super) fn may_cover(self, required: Self) -> bool {
         self.cores >= required.cores
@@ -67,7 +67,7 @@ impl Maximum {
             && self.resources.may_cover(required.resources)
     }
 
-    /// Whether this maximum may become lower when Workers with that maximum leave.
+    /// Whether this maximum could fall when Workers with the maximum `leaving` leave.
     #[inline]
     pub(super) fn depends_on(self, leaving: Self) -> bool {
         (self.cores == leaving.cores && leaving.cores > 0)
@@ -79,9 +79,8 @@ impl Maximum {
 /// The maximum over the Workers of one word of a bucket, and a lower bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
-    /// The maximum of each amount.
     pub(super) max: Maximum,
-    /// No Worker has less of the [secondary amount](Maximum::secondary). 0 if that is not known.
+    /// A lower bound of the [secondary amount](Maximum::secondary) of every Worker. 0 if no bound is known.
     pub(super) least: u32,
 }
 
@@ -102,7 +101,7 @@ impl Summary {
         Self { max: self.max.max(other.max), least: self.least.min(other.least) }
     }
 
-    /// The summary after the same change of every Worker, if their resources did not change. `None` if it has to be
+    /// The summary after the same change of every Worker, if their resources did not change. `None` if it must be
     /// computed anew.
     #[inline]
     pub(super) fn after(self, delta: &BucketDelta) -> Option<Self> {
@@ -111,11 +110,11 @@ impl Summary {
     }
 }
 
-/// A summarised amount after a change. `None` at the ends of the range, where the true amount is not known.
+/// An amount of a summary after a change. `None` at the ends of the range, where the true amount is not known.
 #[inline]
 fn shifted(amount: u32, by: i64) -> Option<u32> {
     let is_exact = by == 0 || (1..u32::MAX).contains(&amount);
-    // Far more than the range is the same as a little more.
+    // A change far beyond the range has the same effect as a change slightly beyond it.
     let by = by.clamp(-i64::from(u32::MAX), u32::MAX.into());
     is_exact.then(|| (i64::from(amount) + by).clamp(0, u32::MAX.into()) as u32)
 }

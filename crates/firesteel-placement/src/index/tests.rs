@@ -1,4 +1,5 @@
-//! Tests of the index's parts. Those of the whole index are laws, beside the flat form: `tests/logic/placement`.
+//! Tests of the index's parts. The tests of the whole index compare it with placement over a list of offers:
+//! `tests/logic/placement`.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +55,7 @@ fn every_key_finds_its_bucket() {
     assert_eq!((keys.first_from(0), keys.first_from(i64::MAX)), (2, 6));
 }
 
-/// Orders in which ids may come: ascending, descending, from both ends inwards, descending after a first one, and
+/// Orders in which ids may be added: ascending, descending, from both ends inwards, descending after a first one, and
 /// scattered.
 fn arrivals(ids: u32) -> [Vec<u32>; 5] {
     let ascending: Vec<u32> = (0..ids).collect();
@@ -152,7 +153,7 @@ fn the_check_of_an_index_finds_its_deliberate_bugs() {
     }
 }
 
-/// Amounts that an entry has room for, just has room for, and has not.
+/// Amounts that fit into an entry, that just fit, and that do not fit.
 const MEMORIES: [i64; 9] = [0, 1, 4096, -4096, 1 << 29, i32::MAX as i64, i32::MIN as i64, 1 << 40, i64::MAX];
 
 #[test]
@@ -166,7 +167,7 @@ fn amounts_are_those_that_were_set_and_changed_however_large_they_are() {
     let (mut amounts, mut expected) = (FreeAmounts::new(POSITIONS), BTreeMap::new());
     for step in 0..40_000 {
         let (position, word) = (dice(POSITIONS), dice(2));
-        // Ordinary amounts nearly always, or the words would hardly ever be without far ones.
+        // Nearly all amounts are ordinary. Otherwise hardly any word would be without far amounts.
         let memory = MEMORIES[if dice(20) == 0 { dice(MEMORIES.len()) } else { dice(4) }];
         let free = Free { cores: Cores(dice(64) as i64), memory: MiB(memory), resources: ResourceMask::NONE };
         match dice(8) {
@@ -183,7 +184,7 @@ fn amounts_are_those_that_were_set_and_changed_however_large_they_are() {
                 expected.insert(position, free);
             }
             turn => {
-                // All Workers of the word, or about half of them.
+                // Either all Workers of the word, or about half of them.
                 let chosen =
                     if turn < 6 { u64::MAX } else { u64::from(step).wrapping_mul(0x9E37_79B9_7F4A_7C15) };
                 let demand = Demand { memory: MiB(memory), ..Demand::default() };
@@ -219,7 +220,7 @@ fn shares_are_taken_from_their_workers_though_others_came_between_and_went() {
         (0..200).for_each(|n| insert(&mut index, n * 100));
         let shares = index.place(&demand, Strategy::SpreadOut);
         let gone = index.slot(&5_000).expect("it is there");
-        // All positions become others.
+        // All Workers get other positions.
         (0..400).for_each(|n| insert(&mut index, n * 50 + 1));
         index.remove(&5_000);
         offers.remove(&5_000);

@@ -1,7 +1,7 @@
-//! Updates of many Workers at once: executors take from their free amounts, or give back.
+//! Updates of many Workers at once: executors take from the Workers' free amounts, or give back.
 //!
-//! What is placed in one go lies together, as a rule. So the bits of one word that change alike move together from one
-//! bucket to another.
+//! The Workers of one placement are usually neighbours. So the bits of one word that change alike are moved together
+//! from one bucket to another.
 
 use super::bucket::{WORD, bit};
 use super::buckets::{Buckets, TooManyBuckets};
@@ -19,27 +19,27 @@ pub(super) enum Update<'a> {
     GiveBack(&'a Demand),
 }
 
-/// The change of one Worker's free amounts by its share. Equal shares make equal deltas.
+/// The change of one Worker's free amounts by its share. Equal shares have equal deltas.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delta<'a> {
     update: Update<'a>,
     share: Share,
-    /// Added to the free cores: negative if the share is taken.
+    /// The number to add to the free cores: negative if the share is taken.
     pub(super) cores: Cores,
-    /// Added to the free memory.
+    /// The amount to add to the free memory.
     pub(super) memory: MiB,
 }
 
-/// A [`Delta`] as a bucket sees it.
+/// A [`Delta`] for a bucket, which distinguishes the sort key from other amounts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BucketDelta {
-    /// Added to the sort key: the Worker moves to the bucket of the sum.
+    /// The number to add to the sort key. The Worker moves to the bucket of the sum.
     pub(super) key: i64,
-    /// Added to the free cores; 0 if they are the sort key.
+    /// The number to add to the free cores; 0 if they are the sort key.
     pub(super) cores: i64,
-    /// Added to the free memory; 0 if it is the sort key.
+    /// The amount to add to the free memory; 0 if it is the sort key.
     pub(super) memory: i64,
-    /// Added to the secondary amount.
+    /// The number to add to the secondary amount.
     pub(super) secondary: i64,
 }
 
@@ -71,7 +71,7 @@ impl Delta<'_> {
         }
     }
 
-    /// The same change, as a bucket sees it.
+    /// The same change, for a bucket.
     fn of_bucket(&self, sort_key: SortKey) -> BucketDelta {
         let (Cores(cores), MiB(memory)) = (self.cores, self.memory);
         match sort_key {
@@ -86,16 +86,16 @@ impl Delta<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Move {
     word: usize,
-    /// Their bits in the word.
+    /// The Workers' bits in the word.
     bits: u64,
-    /// Their sort key before the move.
+    /// The Workers' sort key before the move.
     key: i64,
     before: Summary,
     after: Summary,
 }
 
 impl Move {
-    /// A move of which only the bits are known.
+    /// A move whose other fields are not known yet.
     #[inline]
     fn new(word: usize, bits: u64) -> Self {
         Self { word, bits, key: 0, before: Summary::NONE, after: Summary::NONE }
@@ -119,7 +119,7 @@ impl Buckets {
             let in_bulk = without_resources && is_bulk(shares.len(), positions.workers());
             in_bulk.then(|| positions.mark(shares)).flatten()
         };
-        // As a rule many shares are equal, and looking through them for others takes as long as marking them.
+        // Usually many shares are equal. Searching them for different ones takes as long as marking them.
         if let Some(marks) = marks(shares, positions) {
             return self.update_marked(positions, &marks, &update.delta(&shares[0]));
         }
@@ -165,11 +165,11 @@ impl Buckets {
         updated
     }
 
-    /// Changes Workers of a few words, each word once, and moves them to the buckets where they belong then. After an
-    /// error only the positions are changed.
+    /// Changes Workers of a few words, each word once, and moves them to their new buckets. After an error only the
+    /// positions have changed.
     ///
-    /// Each step is taken for all words before the next step, so that the processor fetches their memory at the same
-    /// time.
+    /// Each step is done for all words before the next step, so that the processor fetches the memory of several words
+    /// at the same time.
     fn update_batch(
         &mut self,
         moves: &mut Vec<Move>,
@@ -200,7 +200,7 @@ impl Buckets {
         updated
     }
 
-    /// Moves Workers of one bucket, which have changed already, to the bucket where they belong now.
+    /// Moves Workers of one bucket to their new bucket. Their free amounts have already changed.
     #[inline]
     fn make(&mut self, moves: &[Move], change: i64, positions: &Positions) -> Result<(), TooManyBuckets> {
         let Some(&Move { key, .. }) = moves.first() else { return Ok(()) };
@@ -213,7 +213,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Splits moves whose Workers are in several buckets: those of one bucket go to the same other bucket.
+    /// Splits moves whose Workers are in several buckets. All Workers of one bucket go to the same other bucket.
     #[inline]
     fn split_by_bucket(&self, moves: &mut Vec<Move>, positions: &Positions) {
         let mut at = 0;
@@ -231,8 +231,8 @@ impl Buckets {
         }
     }
 
-    /// Changes the marked Workers, in the order of their positions rather than of the shares: for many Workers that
-    /// would otherwise be fetched from all over the memory, as when each of them gets an executor.
+    /// Changes the marked Workers in the order of their positions instead of the order of the shares. This is faster
+    /// for many Workers, whose memory would otherwise be fetched in scattered order.
     fn update_marked(
         &mut self,
         positions: &mut Positions,
@@ -243,7 +243,7 @@ impl Buckets {
             positions.amounts.apply(word, *bits, delta);
         }
         let delta = delta.of_bucket(positions.sort_key());
-        // No Worker comes to a bucket before those that leave it have left.
+        // The order of the buckets ensures that a bucket's own Workers leave before others join it.
         let direction = if delta.key < 0 { Direction::Ascending } else { Direction::Descending };
         let keys = self.keys.all().to_vec();
         for at in direction.over(0..keys.len()) {
@@ -252,7 +252,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Moves the marked Workers of one bucket to the bucket where they belong now.
+    /// Moves the marked Workers of one bucket to their new bucket.
     fn move_marked(
         &mut self,
         positions: &Positions,
@@ -269,7 +269,7 @@ impl Buckets {
         let summary = |word: usize, bits: u64| positions.summary(word, bits);
         match self.buckets.get_disjoint_mut([from, to]) {
             Ok([from, to]) if to.is_empty() && from.is_all_marked(marks) => {
-                // All of them move to an empty bucket: the buckets change places.
+                // All Workers of the bucket move to an empty bucket, so the two buckets are swapped.
                 std::mem::swap(from, to);
                 to.shift(delta, summary);
             }
@@ -280,8 +280,8 @@ impl Buckets {
     }
 }
 
-/// Whether a word comes after those of a batch in one direction. Then the batch does not have it yet. Shares of a
-/// placement come so, bucket by bucket.
+/// Whether a word comes after those of a batch in one direction, so that the batch does not contain it yet. The shares
+/// of a placement are in this order within a bucket.
 #[inline]
 fn is_next(moves: &[Move], word: usize) -> bool {
     match moves {
@@ -293,7 +293,7 @@ fn is_next(moves: &[Move], word: usize) -> bool {
     }
 }
 
-/// Whether this number of changes is faster in the order of positions.
+/// Whether this number of changes is faster when done in the order of positions.
 fn is_bulk(changes: usize, workers: usize) -> bool {
     const AT_LEAST: usize = 32;
     const ONE_IN: usize = 8;

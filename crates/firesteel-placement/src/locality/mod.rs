@@ -1,16 +1,16 @@
 //! Locality: requests prefer hosts, and get targets on these hosts, in their racks, or anywhere.
 //!
 //! A *request* (a task, a request for a container) names the hosts that it prefers. A *target* (an executor, a Worker,
-//! a container) is on one host. Both have [`Sites`]: hosts, and their racks in a [`Topology`]. [`nearness`] tells how
-//! near two of them are. A [`LocalityIndex`] finds the nearest ones:
+//! a container) is on one host. Both have [`Sites`]: hosts, and their racks in a [`Topology`]. [`nearness`] computes
+//! how near two sites are. A [`LocalityIndex`] finds the nearest requests or targets:
 //!
 //! - The driver gives waiting tasks to executors with free cores ([`next_match`]).
 //! - The Master prefers Workers near an application's waiting tasks ([`LocalityIndex::nearest`]).
-//! - An allocator gives the granted containers to its requests ([`LocalityIndex::first`]). Before, it asked for
-//!   containers on the hosts that tasks prefer and that have too few executors ([`needs`], [`host_preferences`] and
-//!   [`single_host_preferences`]).
+//! - An allocator first asks for containers on hosts that tasks prefer and that have too few executors ([`needs`],
+//!   [`host_preferences`] and [`single_host_preferences`]). Then it gives the granted containers to its requests
+//!   ([`LocalityIndex::first`]).
 //!
-//! To serve all requests, finish each level before the next one, nearest first:
+//! To serve all requests, finish each level before the next one, beginning with the nearest:
 //!
 //! ```
 //! use firesteel_placement::advanced::locality::{Locality, LocalityIndex, Topology, next_match};
@@ -47,7 +47,7 @@ pub use naming::{Naming, single_host_preferences};
 pub use needs::{Expected, HostPreference, Pending, host_preferences, needs};
 pub use topology::{Sites, Topology, TopologyError};
 
-/// How near a target is to the preferred hosts of a request. A nearer level is less.
+/// How near a target is to the preferred hosts of a request. A nearer level compares as less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Locality {
     /// On a preferred host. Spark: `NODE_LOCAL`.
@@ -72,7 +72,7 @@ impl Locality {
     }
 }
 
-/// Shown as `host`, `rack` or `any`.
+/// Formats the level as `host`, `rack` or `any`.
 impl fmt::Display for Locality {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -122,7 +122,7 @@ impl<Id: Ord + Copy> LocalityIndex<Id> {
         }
     }
 
-    /// Removes an id with the sites with which it was added. Returns whether it was in the index.
+    /// Removes an id. The sites must be the same as when it was added. Returns whether the id was in the index.
     pub fn remove(&mut self, id: Id, sites: &Sites) -> bool {
         for (index, names) in [(&mut self.on_host, &sites.hosts), (&mut self.in_rack, &sites.racks)] {
             for name in names {
@@ -153,7 +153,7 @@ impl<Id: Ord + Copy> LocalityIndex<Id> {
         self.in_rack.get(rack).into_iter().flatten().copied()
     }
 
-    /// Each host with its number of ids.
+    /// Each host with the number of its ids.
     pub fn hosts(&self) -> impl Iterator<Item = (&str, usize)> {
         self.on_host.iter().map(|(host, ids)| (&**host, ids.len()))
     }
@@ -170,7 +170,7 @@ impl<Id: Ord + Copy> LocalityIndex<Id> {
         !self.in_rack.is_empty()
     }
 
-    /// The first id that matches these sites at this level: one with a host in common, with a rack in common, or any.
+    /// The first id that matches these sites at this level: it has a host in common, a rack in common, or is any id.
     /// The cost is logarithmic in the number of ids.
     #[must_use]
     pub fn first(&self, sites: &Sites, level: Locality) -> Option<Id> {
@@ -182,7 +182,7 @@ impl<Id: Ord + Copy> LocalityIndex<Id> {
         sites.names(level).iter().filter_map(|name| index.get(name)?.first().copied()).min()
     }
 
-    /// The level of the nearest id.
+    /// The level of the id that is nearest to these sites.
     #[must_use]
     pub fn nearest(&self, sites: &Sites) -> Locality {
         let matches = |level: &Locality| self.first(sites, *level).is_some();
@@ -190,12 +190,13 @@ impl<Id: Ord + Copy> LocalityIndex<Id> {
     }
 }
 
-/// The next request to be served at a level, and its target. The targets take turns: the first target from `start` on,
-/// else the first one of all, for which `fits` is true and which has a request; and of its requests the first one.
-/// `None` if no request matches a target.
+/// The next request to be served at a level, and its target. A target qualifies if `fits` is true for it and a request
+/// matches it. The result is the first such target from `start` on, or else the first of all, with the first request
+/// that matches it. So targets take turns. `None` if no request matches a target.
 ///
-/// The result depends on the order of the ids alone, not on the order in which they were added. The cost is
-/// proportional to the smaller number of hosts (of racks at the rack level), and to the number of targets on these.
+/// The result depends only on the order of the ids, not on the order in which they were added. Either the requests or
+/// the targets have fewer hosts (racks at the rack level). The cost is proportional to this smaller number, and to the
+/// number of targets on these hosts.
 pub fn next_match<R: Ord + Copy, T: Ord + Copy>(
     requests: &LocalityIndex<R>,
     targets: &LocalityIndex<T>,
@@ -219,7 +220,7 @@ pub fn next_match<R: Ord + Copy, T: Ord + Copy>(
 
 type ByName<Id> = BTreeMap<Arc<str>, BTreeSet<Id>>;
 
-/// The requests and the targets of each name that both have. Walks the map with fewer names.
+/// The requests and the targets of each name that both maps have. Walks the map with fewer names.
 fn common<'a, R, T>(
     requests: &'a ByName<R>,
     targets: &'a ByName<T>,

@@ -1,27 +1,27 @@
-//! Whether a request for an executor names many hosts or one.
+//! Whether a request for an executor names one host or many.
 
 use super::needs::{Expected, HostPreference, Pending, deficits};
 use super::{Sites, Topology};
 
 /// How many hosts a request for an executor names.
 ///
-/// A ResourceManager is told how many containers are wanted on each host and in total. A request that names many hosts
-/// counts on each of them, so the sum over the hosts is far larger than the total. A host with much free capacity that
-/// reports first then gets the containers of others. Requests that name one host each add up to the total. But if that
-/// host is full, they have to be made again for another host.
+/// A ResourceManager receives the number of containers wanted on each host, and the total. A request that names many
+/// hosts counts on each of them, so the sum over the hosts is far larger than the total. Then a host that has much free
+/// capacity and reports first gets containers that were meant for other hosts. If each request names one host, the sum
+/// equals the total. But if that host is full, the request must be repeated for another host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
-    /// All hosts that need executors, by [`host_preferences`](super::host_preferences), as Spark does.
+    /// A request names all hosts that need executors, by [`host_preferences`](super::host_preferences), as in Spark.
     #[default]
     Many,
-    /// One host, by [`single_host_preferences`]. A host that has given nothing for a while is left out. If all hosts
-    /// are left out, requests name many hosts.
+    /// A request names one host, by [`single_host_preferences`]. A host that has given nothing for a while is left out.
+    /// If all hosts are left out, requests name many hosts.
     One,
 }
 
-/// The preferences of this number of executors, first those without preferred hosts. Each of the others names one host.
-/// Each host is named in proportion to the executors that it lacks, in whole executors. The hosts with the largest
-/// remainders get one more, the first ones by name among equals.
+/// The preferences of this number of executors. First come executors without preferred hosts. Each other executor names
+/// one host. Hosts are named in proportion to the executors that they lack, rounded down. The hosts with the largest
+/// remainders get one more; among equal remainders, the first names.
 #[must_use]
 pub fn single_host_preferences(
     executors: u64,
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// The number of executors that prefer each host, in order, and the number without a preference.
+    /// The number of executors that prefer each host, in order of the hosts, and the number without a preference.
     fn preferred(
         executors: u64,
         tasks: u64,
@@ -89,9 +89,9 @@ mod tests {
             (6, 6, &three[..], &[][..], ("a 3, b 2, c 1", 0)),
             (3, 6, &three, &[], ("a 2, b 1", 0)),
             (9, 6, &three, &[], ("a 3, b 2, c 1", 3)),
-            // Two of the six executors are on a, which needs one more of the four that are missing.
+            // Host a has two of the six executors. It needs one of the four that are missing.
             (4, 6, &three, &[("a", 2)], ("a 1, b 2, c 1", 0)),
-            // Host a has more than its share: the others lack executors.
+            // Host a has more than its share, so the executors are missing on the other hosts.
             (2, 6, &three, &[("a", 9)], ("b 1, c 1", 0)),
             (2, 2, &[("a", 1), ("b", 1), ("c", 1), ("d", 1)], &[], ("a 1, b 1", 0)),
             (5, 0, &three, &[], ("", 5)),

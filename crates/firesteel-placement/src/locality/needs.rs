@@ -1,4 +1,4 @@
-//! The hosts on which executors are requested, so that executors come near to where tasks prefer to run.
+//! The hosts on which executors are requested, so that executors run near the data of tasks.
 
 use std::collections::BTreeMap;
 
@@ -15,29 +15,31 @@ pub struct Expected<'a> {
     pub on_hosts: &'a BTreeMap<String, u64>,
 }
 
-/// The executors that were requested before and have not come, on hosts that tasks still prefer.
+/// The executors that were requested before and have not started, on hosts that tasks still prefer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// The number of executors.
     pub executors: u64,
-    /// The number of them that name each host. One may name several hosts, even hosts that no task prefers any more.
+    /// The number of pending executors that name each host. An executor may name several hosts, even hosts that no task
+    /// prefers any more.
     pub naming: BTreeMap<String, u64>,
 }
 
 /// A number of executors to request with the same preferred hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPreference {
-    /// The preferred hosts with their racks. Empty without a preference.
+    /// The preferred hosts with their racks. Empty if the executors have no preference.
     pub sites: Sites,
     /// The number of executors.
     pub executors: u64,
 }
 
-/// The number of further executors that each host should get: its share of the executors that all waiting tasks keep
-/// busy, minus those that it has and its part of the pending ones. Has an entry for each host that tasks prefer.
+/// The number of further executors that each host should get. It is the host's share of the executors that all waiting
+/// tasks keep busy, minus the host's executors and its part of the pending ones. The result has an entry for each host
+/// that tasks prefer.
 ///
-/// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1, in 64-bit floats and in the order in which
-/// they are computed there.
+/// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1. Firesteel also computes in 64-bit floats, and
+/// in the same order.
 #[must_use]
 pub fn needs<'a>(
     expected: &Expected<'a>,
@@ -48,7 +50,7 @@ pub fn needs<'a>(
     deficits(expected, held, pending).into_iter().map(need).collect()
 }
 
-/// The needs of the hosts in fractions of executors. Negative where a host has more than its share.
+/// The needs of the hosts, in fractions of executors. Negative for a host that has more than its share.
 pub(super) fn deficits<'a>(
     expected: &Expected<'a>,
     held: impl Fn(&str) -> u64,
@@ -68,15 +70,15 @@ pub(super) fn deficits<'a>(
     expected.on_hosts.iter().map(deficit).collect()
 }
 
-/// The preferences of this number of executors, first those without preferred hosts. The others name hosts with needs:
-/// the first ones name all of them, the next ones fewer and fewer. So the host with the greatest need is named by every
-/// executor, and each other host in proportion.
+/// The preferences of this number of executors. First come executors without preferred hosts. The others name hosts
+/// that need executors: the first ones name all such hosts, and later ones fewer. So the host with the greatest need is
+/// named by every executor. Each other host is named in proportion to its need.
 ///
-/// An executor that names three hosts comes to one of them. So the hosts are named more often than executors will come.
-/// Spark's documentation describes other numbers than its code computes; these are the numbers of the code.
+/// An executor that names three hosts runs on one of them. So hosts are named more often than they get executors.
+/// Spark's documentation describes other numbers than its code computes. Firesteel computes the numbers of the code.
 ///
-/// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1. It lists each executor. Here, executors with
-/// the same hosts are one entry, so that there is at most one entry more than there are hosts.
+/// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1. Spark lists each executor. Here, executors
+/// with the same hosts are one entry, so that there is at most one entry more than there are hosts.
 #[must_use]
 pub fn host_preferences(
     executors: u64,
@@ -93,7 +95,8 @@ pub fn host_preferences(
         let times = (u128::from(need) * u128::from(located)).div_ceil(u128::from(greatest.max(1)));
         u64::try_from(times).expect("no need is greater than the greatest")
     };
-    // Hosts by how often they are named. A host is named together with all hosts that are named more often.
+    // Hosts by the number of executors that name them. An executor that names a host also names all hosts that are
+    // named more often.
     let mut rows = BTreeMap::<u64, Vec<&str>>::new();
     for (host, need) in needs {
         rows.entry(times(*need)).or_default().push(host);
@@ -120,7 +123,7 @@ mod tests {
     /// One call of Spark's class and its result.
     struct Row {
         name: &'static str,
-        /// The cores of an executor: one per task.
+        /// The cores of an executor. Each task takes one core.
         cores: u64,
         executors: u64,
         tasks: u64,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::Locality;
 
-/// The rack of each host. A host without a row has no rack, unless all such hosts share a
-/// [default rack](Topology::with_default_rack).
+/// The rack of each host. A host without a row has no rack. If there is a [default rack](Topology::with_default_rack),
+/// all such hosts share it.
 ///
-/// Source: Hadoop's `TableMapping`. There, hosts without a row share `/default-rack`.
+/// Source: Hadoop's `TableMapping`. In Hadoop, hosts without a row share `/default-rack`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     racks: BTreeMap<Arc<str>, Arc<str>>,
@@ -22,7 +22,7 @@ pub struct Topology {
     "line {line} is {text:?}: write a host and its rack with a blank between, such as \"node-1 /rack-1\""
 )]
 pub struct TopologyError {
-    /// The number of the line, from 1.
+    /// The number of the line, starting at 1.
     pub line: usize,
     /// The text of the line.
     pub text: String,
@@ -49,7 +49,7 @@ impl Topology {
         rows.map(row).collect::<Result<Vec<_>, _>>().map(Self::from_iter)
     }
 
-    /// This topology with all hosts without a row in one rack.
+    /// Sets one rack for all hosts without a row.
     #[must_use]
     pub fn with_default_rack(self, rack: &str) -> Self {
         Self { default: Some(Arc::from(rack)), ..self }
@@ -103,13 +103,13 @@ impl FromIterator<(String, String)> for Topology {
     }
 }
 
-/// The preferred hosts of a request, or the host of a target, with their racks. Without hosts, a request has no
+/// The preferred hosts of a request, or the host of a target, with their racks. A request without hosts has no
 /// preference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sites {
-    /// The hosts in order, each once.
+    /// The hosts in order, without duplicates.
     pub(super) hosts: Vec<Arc<str>>,
-    /// The racks in order, each once.
+    /// The racks in order, without duplicates.
     pub(super) racks: Vec<Arc<str>>,
 }
 

@@ -1,6 +1,8 @@
-//! The Workers as a policy would take them, best first, kept from one placement to the next.
+//! A cache of the Workers in the order in which a policy would take them, best first. It is kept from one placement to
+//! the next.
 //!
-//! The cache earns a factor of 14 or more on 10,000 Workers, and nothing on 100 (`benches/README.md`).
+//! On 10,000 Workers, placements with the cache are at least 14 times as fast. On 100 Workers, the cache gains nothing
+//! (`benches/README.md`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,25 +14,26 @@ use super::{ClusterTotal, Measure};
 use crate::index::{Share, Slot};
 use crate::{Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts};
 
-/// The number of heaps that are kept on any cluster. A further kind of executor replaces the heap that was used least
-/// recently.
+/// The minimum number of heaps that the cache can hold. A further kind of executor replaces the heap that was not used
+/// for the longest time.
 const HEAPS: usize = 16;
-/// On a small cluster there are more heaps: as many as have this number of Workers together.
+/// On a small cluster the cache holds more heaps: as many as contain this number of Workers together.
 const WORKERS: usize = 1 << 19;
 
-/// A heap of Workers for each kind of executor that was placed lately: those on which an executor of this kind fits,
-/// the best Worker on top. Workers that follow each other in the order of ids and are alike are one entry of it.
+/// One heap of Workers for each kind of executor that was placed lately. A heap contains the Workers on which an
+/// executor of its kind fits, with the best Worker on top. Equal Workers that follow each other in the order of ids
+/// form one entry.
 ///
-/// A placement looks at the Workers that it takes, and computes the score of each Worker that changed since the last
-/// placement of its kind. It does not look at the others. It decides what [`fill`](super::fill()) decides with equal
+/// A placement computes the score of each Worker that changed since the last placement of its kind, and looks at the
+/// Workers that it takes. It does not look at other Workers. Its decision is that of [`fill`](super::fill()) with equal
 /// ranks.
 ///
-/// The owner reports each change of a Worker ([`changed`](Self::changed)), and calls [`clear`](Self::clear) when
-/// Workers come or go, and when there is another demand model.
+/// The cache's owner reports each change of a Worker ([`changed`](Self::changed)). It calls [`clear`](Self::clear) when
+/// a Worker is added or removed, and when the demand model changes.
 #[derive(Debug, Default)]
 pub struct PlacementCache {
     workers: Versions,
-    /// The most recently used heap is the last.
+    /// The heaps. The most recently used one is the last.
     heaps: Vec<WorkerHeap>,
 }
 
@@ -39,7 +42,7 @@ pub struct PlacementCache {
 struct Versions {
     /// The slots in the order of ids. Empty until the first placement.
     slots: Vec<Slot>,
-    /// The position of each slot in that order.
+    /// The position of each slot in the order of ids.
     positions: Vec<u32>,
     /// The version of each slot: the number of its changes.
     versions: Vec<u32>,
@@ -54,28 +57,28 @@ struct WorkerHeap {
     size: ExecutorSize,
     memory: MiB,
     resources: ResourceAmounts,
-    /// May have outdated entries: for each of their Workers they count only with the version in `known`.
+    /// The entries may be outdated. An entry counts only if its version is the one in `known`.
     heap: BinaryHeap<Reverse<ScoredWorkers>>,
-    /// By position, the version for which a Worker's score was computed last. `None` if it has not changed since the
-    /// heap was made.
+    /// By position: the version for which a Worker's score was last computed. `None` if the Worker has not changed
+    /// since the heap was made.
     known: Vec<Option<u32>>,
-    /// The number of log entries that were read.
+    /// The number of entries of the log that this heap has read.
     read: usize,
 }
 
-/// The Workers at these positions, with the score of one more executor on any of them. The least score is the best, and
-/// the first Worker.
+/// The Workers at these positions, and the score of one more executor on any of them. The lowest score is the best.
+/// Among equal scores, the first Worker is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ScoredWorkers {
     score: Score,
     position: u32,
-    /// One more than the position of the last of them.
+    /// One more than the position of the last of these Workers.
     end: u32,
-    /// The version for which the score was computed. `None`: that when the heap was made.
+    /// The version for which the score was computed. `None`: the version when the heap was made.
     version: Option<u32>,
 }
 
-/// A Worker that has executors of this placement: its next score and position, and how many it has.
+/// A Worker that has executors of this placement: its next score, its position, and the number of these executors.
 type Continued = Reverse<((Score, u32), u64)>;
 
 impl PlacementCache {
@@ -94,15 +97,15 @@ impl PlacementCache {
         }
     }
 
-    /// Forgets everything. Required when a Worker came or left, since scores are relative to the whole cluster, and
-    /// when there is another demand model.
+    /// Forgets everything. Required when a Worker was added or removed, because scores are relative to the whole
+    /// cluster. Also required when the demand model has changed.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Places as many executors as the demand asks for and the Workers have free capacity for. `workers` are all
-    /// Workers in the order of their ids; `offer` looks one of them up, and `plain` only its free cores and memory, if
-    /// it has no custom resources free and that is cheaper.
+    /// Places as many executors as the demand asks for, or as many as fit on the Workers. `workers` are all Workers in
+    /// the order of their ids. `offer` looks up a Worker. `plain` looks up only its free cores and memory, and may
+    /// return `None`; it is used for Workers without free custom resources, where it is cheaper.
     pub fn place<'a>(
         &mut self,
         measure: Measure<'_>,
@@ -163,21 +166,21 @@ impl Versions {
 }
 
 impl ScoredWorkers {
-    /// The Workers without the first one, if there are others.
+    /// The entry without its first Worker. `None` if it has only one.
     fn rest(self) -> Option<Self> {
         let position = self.position + 1;
         (position < self.end).then_some(Self { position, ..self })
     }
 
-    /// The first of the Workers alone.
+    /// An entry with only the first of the Workers.
     fn first(self) -> Self {
         Self { end: self.position + 1, ..self }
     }
 }
 
 impl WorkerHeap {
-    /// A heap of all Workers that fit. Those that have what the one before has, and no custom resources, are not looked
-    /// up.
+    /// A heap of all Workers that fit. A Worker is not looked up if it has the same amounts as the Worker before it,
+    /// and no custom resources.
     fn new<'a>(
         scorer: &Scorer<'_, '_>,
         workers: &Versions,
@@ -280,12 +283,12 @@ impl WorkerHeap {
                 continued.push(Reverse(((score, position), after)));
             }
         }
-        // The shares are not committed yet: if they are, the owner reports the changes.
+        // The shares are not taken yet. If they are taken, the owner will report the changes.
         self.heap.extend(taken);
         shares.finish()
     }
 
-    /// Score and position of the best Worker. Drops outdated Workers above it.
+    /// The score and position of the best Worker. Drops outdated entries above it.
     fn best(&mut self) -> Option<(Score, u32)> {
         while let Some(Reverse(entry)) = self.heap.peek() {
             if entry.version == self.known[entry.position as usize] {
@@ -296,7 +299,7 @@ impl WorkerHeap {
         None
     }
 
-    /// Takes the first Worker out.
+    /// Removes the first Worker from the heap.
     fn pop_first(&mut self) -> Option<ScoredWorkers> {
         let mut top = self.heap.peek_mut()?;
         let Reverse(entry) = *top;

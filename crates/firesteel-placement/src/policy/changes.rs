@@ -2,14 +2,14 @@
 
 use crate::index::Slot;
 
-/// The Workers whose free amounts changed since a [`Chooser`](super::Chooser) looked last. While it keeps nothing about
-/// Workers it never looks, and all count as changed: then nothing is remembered here.
+/// The Workers whose free amounts changed since a [`Chooser`](super::Chooser) last asked. A chooser that remembers
+/// nothing about Workers never asks. Then all Workers count as changed, and no list is kept.
 #[derive(Debug, Default)]
 pub enum Changes {
-    /// All of them: some came or went, or too many changed.
+    /// All Workers: some were added or removed, or too many changed.
     #[default]
     All,
-    /// These Workers. Some are listed more than once.
+    /// These Workers. A Worker may be listed more than once.
     These(Vec<Slot>),
 }
 

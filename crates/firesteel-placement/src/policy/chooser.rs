@@ -1,4 +1,4 @@
-//! The choice of Workers by any rule: the one place that knows which rule is decided how.
+//! The choice of Workers by any rule. Only this module knows which function decides for which rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -11,17 +11,17 @@ use crate::index::{Share, Slot};
 use crate::place::place_ranked;
 use crate::{Cores, Demand, Offer, Strategy};
 
-/// Chooses Workers by any rule, and remembers what makes that fast. Decisions are the same without what it remembers,
+/// Chooses Workers by any rule, and remembers facts that make this fast. Without them the decisions would be the same,
 /// except for what [`Policy::LearnedFragmentation`] has learned.
 #[derive(Debug, Default)]
 pub struct Chooser {
     /// The heaps of Workers that policies keep between placements.
     cache: PlacementCache,
-    /// What applications have asked for, for policies that learn.
+    /// The demands of applications so far, for policies that learn.
     seen: DemandStatistics,
 }
 
-/// A rule by which Workers are measured one by one.
+/// A rule that computes a score for each Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measured<'e> {
     BestFit,
@@ -31,8 +31,8 @@ enum Measured<'e> {
 }
 
 impl Chooser {
-    /// The Workers for the executors of a demand, in the order in which these are launched. `strategy` is that of
-    /// [`Policy::Spark`].
+    /// The Workers for the executors of a demand, in the order in which the executors are launched. `strategy` is used
+    /// by [`Policy::Spark`].
     pub fn choose<W: Workers>(
         &mut self,
         rule: &Rule,
@@ -52,12 +52,12 @@ impl Chooser {
         self.by_measure(measured, demand, workers)
     }
 
-    /// Counts executors that an application asks for.
+    /// Counts executors that an application asks for, for policies that learn.
     pub fn see(&mut self, demand: &Demand, executors: u64) {
         self.seen.add(demand, executors);
     }
 
-    /// Hears of Workers that changed, if the owner of the Workers took them for a purpose of its own.
+    /// Receives the Workers that changed, if the owner of the Workers took the list of changes for its own use.
     pub fn hear(&mut self, changes: &Changes) {
         match changes {
             Changes::All => self.cache.clear(),
@@ -65,8 +65,8 @@ impl Chooser {
         }
     }
 
-    /// Workers of a lower rank come first; the measure decides among Workers of the same rank. If all Workers are alike
-    /// to the application, only Workers that changed since the last executor of the same kind are looked at.
+    /// Decides by rank, and among Workers of the same rank by the measure. If all Workers are alike to the application,
+    /// it looks only at Workers that changed since the last executor of the same kind was placed.
     fn by_measure<W: Workers>(
         &mut self,
         measured: Measured<'_>,
@@ -97,7 +97,7 @@ impl Chooser {
 }
 
 impl<'e> Measured<'e> {
-    /// Its measure, if this demand model was learned last. `total_of` has the total amounts of a Worker.
+    /// The rule's measure with this demand model. `total_of` returns the total amounts of a Worker.
     fn measure(
         self,
         demand_model: &'e DemandModel,
@@ -112,7 +112,7 @@ impl<'e> Measured<'e> {
     }
 }
 
-/// By a measure, with a look at every Worker.
+/// Decides by a measure, and looks at every Worker.
 fn of_all<W: Workers>(
     measured: Measured<'_>,
     demand_model: &DemandModel,
@@ -130,8 +130,8 @@ fn by_rest<W: Workers>(demand: &Demand, workers: &W) -> Vec<Share> {
     fill_by_rest(demand, candidates(workers), workers.total(), on, rest.own)
 }
 
-/// Workers of a lower rank come first, and late ones last. If none is late and all are alike to the application, the
-/// decision is Spark's. The measures of other policies do not look at who is late.
+/// Decides by rank, and puts late Workers last. If no Worker is late and all are alike to the application, the decision
+/// is Spark's. The measures of other policies ignore lateness.
 fn as_spark<W: Workers>(strategy: Strategy, demand: &Demand, workers: &W) -> Vec<Share> {
     if workers.are_alike() && !workers.has_late() {
         return workers.index().place(demand, strategy);
@@ -147,7 +147,7 @@ fn as_spark<W: Workers>(strategy: Strategy, demand: &Demand, workers: &W) -> Vec
     shares
 }
 
-/// The same, found by looking at every Worker.
+/// The same decision as `as_spark`, found by looking at every Worker.
 fn ranked_of_all<W: Workers>(strategy: Strategy, demand: &Demand, workers: &W) -> Vec<Share> {
     let admitted = || workers.index().slots().filter(|slot| !workers.excludes(*slot));
     let offers = || admitted().filter_map(|slot| Some((slot, workers.offer(slot)?)));
@@ -161,14 +161,14 @@ fn ranked_of_all<W: Workers>(strategy: Strategy, demand: &Demand, workers: &W) -
     placement.executors().map(|executor| Share::new(slots[executor.worker], 1, executor.cores)).collect()
 }
 
-/// One entry for each executor.
+/// The Worker and the cores of each executor.
 fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
     let each = |share: &Share| std::iter::repeat_n((share.slot, share.cores), share.executors as usize);
     shares.iter().flat_map(each).collect()
 }
 
-/// Spreads over the executors that the application holds. Among Workers on whose hosts the same number of its executors
-/// run, those of a lower rank come first.
+/// Spreads the application's executors, including those that it already holds. Among Workers whose hosts have the same
+/// number of its executors, Workers of a lower rank come first.
 fn over_held<W: Workers>(demand: &Demand, workers: &W) -> Vec<Share> {
     let mut on_worker: BTreeMap<Slot, u64> = BTreeMap::new();
     let mut on_host: BTreeMap<&str, u64> = BTreeMap::new();
@@ -185,8 +185,8 @@ fn over_held<W: Workers>(demand: &Demand, workers: &W) -> Vec<Share> {
     if !workers.are_alike() {
         return spread(&mut candidates(workers));
     }
-    // If as many hosts without its executors are found as executors are wanted, each takes one: no later
-    // Worker matters.
+    // If there are as many hosts without the application's executors as executors are wanted, each host takes one. No
+    // later Worker matters then.
     let mut hosts: BTreeSet<&str> = BTreeSet::new();
     let mut found: Vec<Candidate<'_, W::Rank>> = Vec::new();
     workers.index().walk(demand, |slot| {
@@ -209,7 +209,7 @@ fn over_held<W: Workers>(demand: &Demand, workers: &W) -> Vec<Share> {
     shares
 }
 
-/// The Workers that may be chosen: those that are not excluded.
+/// The Workers that may be chosen: all Workers that are not excluded.
 fn candidates<W: Workers>(workers: &W) -> impl Iterator<Item = Candidate<'_, W::Rank>> {
     let admitted = workers.index().slots().filter(|slot| !workers.excludes(*slot));
     admitted.filter_map(|slot| candidate(workers, slot))

@@ -1,4 +1,4 @@
-//! One executor after the other, each on the Worker with the best score.
+//! Places one executor after the other, each on the Worker with the best score.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -8,14 +8,14 @@ use super::{Candidate, ClusterTotal, Measure, units_on};
 use crate::index::{Share, Slot};
 use crate::{Cores, Demand, ExecutorSize, Offer};
 
-/// Puts each executor on a Worker of the lowest rank, among these on the one with the least [`Measure`], and among
-/// these on the one with the lowest id. Each executor counts for the next ones.
+/// Puts each executor on a Worker of the lowest rank. Among these it takes the Worker with the lowest [`Measure`], and
+/// then the lowest id. Executors that are placed count when the next one is placed.
 ///
-/// An executor without a fixed size takes all cores of its Worker that it may take. The shares are in the order of the
-/// first executor on each Worker, which is the order in which executors are launched.
+/// An executor without a fixed size takes all cores of its Worker that the demand allows. The shares are in the order
+/// in which executors are launched: by the first executor on each Worker.
 ///
-/// The cost is one look at each candidate, and a few heap operations for each executor that goes to another Worker than
-/// the one before.
+/// The cost is one look at each candidate, and a few heap operations whenever an executor goes to another Worker than
+/// the previous one.
 pub fn fill<'a, R: Ord>(
     measure: Measure<'_>,
     demand: &Demand,
@@ -29,7 +29,8 @@ pub fn fill<'a, R: Ord>(
     fill_by(|slot, offer, before| scorer.score((slot, offer), before), demand, candidates)
 }
 
-/// The same for any score of the next executor on a Worker, which `before` other executors of the placement take from.
+/// The same as `fill` for any score. `score` computes it for the next executor on a Worker from which `before` other
+/// executors of the placement take.
 pub(crate) fn fill_by<'a, R: Ord, S: Ord + Copy>(
     score: impl Fn(Slot, &Offer<'_>, u64) -> S,
     demand: &Demand,
@@ -69,7 +70,7 @@ pub(crate) fn fill_by<'a, R: Ord, S: Ord + Copy>(
 struct RankedWorker<'a, R, S> {
     /// The candidate's rank, the score of the next executor, and the Worker's id.
     key: (R, S, &'a str),
-    /// The number of executors of this placement that it has.
+    /// The number of executors of this placement on the Worker.
     executors: u64,
     slot: Slot,
     offer: Offer<'a>,
@@ -82,12 +83,12 @@ pub(super) struct ShareBuilder<'a> {
     workers_left: u64,
     /// The units of each Worker.
     units: Vec<(Slot, u64)>,
-    /// Where in `units` each Worker is.
+    /// The index in `units` of each Worker.
     by_slot: BTreeMap<Slot, usize>,
 }
 
 impl<'a> ShareBuilder<'a> {
-    /// No shares yet.
+    /// A builder without shares.
     pub(super) fn new(demand: &'a Demand) -> Self {
         let (units_left, workers_left) = (demand.most_units(), demand.most_workers());
         Self { demand, units_left, workers_left, units: Vec::new(), by_slot: BTreeMap::new() }
@@ -98,8 +99,9 @@ impl<'a> ShareBuilder<'a> {
         self.units_left > 0 && self.workers_left > 0
     }
 
-    /// Puts executors on a Worker that has `before` executors of this placement, as long as it has the best score of
-    /// all. If more executors fit there, returns how many it has now, and the score of the next one.
+    /// Puts executors on a Worker that already has `before` executors of this placement. Stops when no more fit, when
+    /// the demand is met, or when the Worker's next executor would no longer have the best score. In the last case,
+    /// returns the Worker's number of executors and that score.
     pub(super) fn fill<S: Copy>(
         &mut self,
         score: impl Fn(u64) -> S,
@@ -139,7 +141,7 @@ impl<'a> ShareBuilder<'a> {
         all[at].1 += units;
     }
 
-    /// The shares that have executors with cores.
+    /// The shares, without those that have no executor or no cores.
     pub(super) fn finish(self) -> Vec<Share> {
         let share = |(slot, units)| Share::of(self.demand, slot, units);
         self.units.into_iter().map(share).filter(|share| share.cores > Cores::ZERO).collect()

@@ -1,4 +1,4 @@
-//! Lifetimes: packing by when executors end, so that whole Workers become idle.
+//! Lifetimes: packs executors by their expected end, so that whole Workers become idle.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use super::{Candidate, ClusterTotal, Measure, fill};
 use crate::Demand;
 use crate::index::{Share, Slot};
 
-/// What runs for a shorter time than this counts as running for this long.
+/// An executor that runs for a shorter time than this counts as running for this time.
 const SHORTEST: Duration = Duration::from_secs(60);
 
-/// Puts each executor where it keeps the Worker in use for the least time longer.
+/// Puts each executor on the Worker whose use it prolongs the least.
 ///
-/// `rest` is how much longer the executors on a Worker are expected to run; a Worker without executors has none. `own`
-/// is how much longer the new executors are expected to run, if that is known. Among Workers of the same rank, those
-/// come first that are in use for longer than the new executors, then those whose use becomes up to twice as long, up
-/// to four times as long, and so on, and idle Workers last. Among these, the least is left over, as with
-/// [`Measure::LeftOver`]. If `own` is not known, all Workers in use are alike.
+/// `rest` returns how much longer the executors on a Worker are expected to run; `None` for a Worker without executors.
+/// `own` is how long the new executors are expected to run, if that is known. Among Workers of the same rank, Workers
+/// come first that are in use for longer than the new executors. Then come Workers whose use becomes up to twice as
+/// long, then up to four times as long, and so on. Idle Workers come last. Among equal Workers, the Worker where the
+/// least is left over is taken, as with [`Measure::LeftOver`]. If `own` is not known, all Workers in use are equal.
 ///
-/// The cost is that of [`fill`](super::fill()).
+/// The cost is the same as for [`fill`](super::fill()).
 pub fn fill_by_rest<'a, R: Ord>(
     demand: &Demand,
     candidates: impl IntoIterator<Item = Candidate<'a, R>>,
@@ -29,13 +29,13 @@ pub fn fill_by_rest<'a, R: Ord>(
         let rank = (rank, doublings(own, rest(slot)));
         Candidate { slot, offer, host, rank }
     });
-    // A Worker that was given an executor stays the best: less is left over there, and its use gets no longer by a
-    // further one.
+    // A Worker that got an executor remains the best one: less is left over on it, and a further executor does not
+    // prolong its use.
     fill(Measure::LeftOver, demand, ranked, total)
 }
 
-/// How often the time for which a Worker is in use would have to be doubled until the new executors end in it. An idle
-/// Worker comes after all others.
+/// How often the Worker's remaining time in use must be doubled until it covers the new executors' time. For an idle
+/// Worker, the result is greater than all others.
 fn doublings(own: Option<Duration>, rest: Option<Duration>) -> u32 {
     let Some(rest) = rest else { return u32::MAX };
     let Some(own) = own else { return 0 };
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn executors_go_where_others_run_longer_then_where_the_least_is_left_and_to_idle_workers_last() {
-        // Free cores, and for how many seconds the Worker is in use.
+        // The free cores of each Worker, and for how many seconds it is in use.
         let workers = [(8, None), (4, Some(100)), (6, Some(1000)), (8, Some(1000)), (2, Some(10))];
         let names: Vec<String> = (0..workers.len()).map(|n| format!("w{n}")).collect();
         let mut index = Index::new(WorkerOrder::CoresFreeDesc);

@@ -1,20 +1,21 @@
 //! Policies: rules other than Spark's for choosing Workers.
 //!
-//! [`Policy::Spark`] is [`place`](crate::place::place()) and [`Index::place`](crate::index::Index::place): a worker
-//! order and a [`Strategy`](crate::Strategy). The other policies choose among [`Candidate`]s. Executors with a fixed
-//! size are placed in the same number under every policy: a policy decides only on which Workers. (Executors without a
-//! fixed size are as large as their Workers allow, so there a policy also decides how large they are.)
+//! [`Policy::Spark`] uses [`place`](crate::place::place()) and [`Index::place`](crate::index::Index::place), with a
+//! worker order and a [`Strategy`](crate::Strategy). The other policies choose among [`Candidate`]s. Every policy
+//! places the same number of executors with a fixed size. They differ only in the Workers that they choose. (An
+//! executor without a fixed size is as large as its Worker allows, so a policy also decides its size.)
 //!
-//! Under best fit, a Worker that was given an executor has less left over, so it stays the best Worker until it is
-//! full. Under least fragmentation it may be different: the last executor that fits may leave gpus without cores.
+//! Under best fit, a Worker that got an executor has less left over, so it remains the best Worker until it is full.
+//! Under least fragmentation this is not always so: the last executor that fits may leave gpus without cores.
 //!
-//! A [`Chooser`] decides by any of them: it is the only one that knows which policy is decided by which function.
-//! Whoever owns Workers tells it about them as [`Workers`].
+//! A [`Chooser`] decides by any policy. Only the chooser knows which function decides for which policy. The owner of
+//! the Workers implements [`Workers`] for it.
 //!
 //! An [`Expression`] is a policy without a name, which an operator writes. A Master's [`Rule`] is a policy or an
 //! expression.
 //!
-//! [`PlacementCache`] makes them (but not spread-held) independent of the size of the cluster.
+//! With a [`PlacementCache`], the cost of a decision does not depend on the size of the cluster, except under
+//! spread-held.
 
 mod cache;
 mod changes;
@@ -59,7 +60,7 @@ pub enum Policy {
     /// Source: Spark Master, 4.0.1.
     #[default]
     Spark,
-    /// Leaves the least over on a Worker, so that free capacity stays in large pieces: [`fill`] by
+    /// Leaves the least free capacity on the Worker, so that free capacity stays in large pieces: [`fill`] by
     /// [`Measure::LeftOver`].
     BestFit,
     /// Makes the fewest addresses of custom resources unusable, so that all gpus can be used: [`fill`] by
@@ -69,7 +70,8 @@ pub enum Policy {
     SpreadHeld,
     /// Packs executors that end at the same time, so that whole Workers become idle: [`fill_by_rest`].
     Lifetimes,
-    /// Spoils the least of a Worker for the executors that applications ask for: [`fill`] by [`Measure::Learned`].
+    /// Makes the smallest part of a Worker unusable for the executors that applications ask for: [`fill`] by
+    /// [`Measure::Learned`].
     LearnedFragmentation,
 }
 
@@ -84,7 +86,7 @@ impl Policy {
         Self::Lifetimes,
     ];
 
-    /// The name in settings and output.
+    /// The policy's name in settings and output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -97,7 +99,7 @@ impl Policy {
         }
     }
 
-    /// What it does, in half a sentence for people.
+    /// What the policy does, as half a sentence for people.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -119,7 +121,7 @@ impl Policy {
     }
 }
 
-/// The names of all policies as a literal, for sentences that are put together with `concat!`.
+/// The names of all policies as a literal, for use in `concat!`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! policy_names {
@@ -134,7 +136,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// Reads the name in upper or lower case.
+/// Parses the name of a policy, in upper or lower case.
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
@@ -152,7 +154,7 @@ pub struct UnknownPolicy {
     pub name: String,
 }
 
-/// What to write where an application has an expression, as a literal.
+/// The advice for the case that an application names an expression instead of a policy, as a literal.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! policy_names_only {

@@ -1,4 +1,4 @@
-//! What is free on a Worker, in a form that is compared with many demands quickly.
+//! The free amounts of a Worker, in a form that is quick to compare with many demands.
 
 use crate::resources::amount::{Amount, WHOLE};
 use crate::resources::resource_name::serves;
@@ -17,14 +17,14 @@ pub(super) struct Room<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pool<'a> {
     name: &'a str,
-    /// The number of addresses that are whole.
+    /// The number of addresses that are completely free.
     whole: u64,
-    /// The thousandths of each other address.
+    /// The free thousandths of each other address.
     parts: Vec<u64>,
 }
 
 impl<'a> Room<'a> {
-    /// What the offer has.
+    /// The free amounts of the offer.
     pub(super) fn of(offer: &Offer<'a>) -> Self {
         let pool = |(name, addresses): (&'a str, &crate::resources::addresses::Addresses)| Pool {
             name,
@@ -35,8 +35,8 @@ impl<'a> Room<'a> {
         Self { cores: offer.cores, memory: offer.memory, pools }
     }
 
-    /// Takes what one executor of this demand takes, by the rule of
-    /// [`choose`](crate::resources::address_choice::choose). It must fit.
+    /// Takes the amounts of one executor of this demand, by the rule of
+    /// [`choose`](crate::resources::address_choice::choose). The executor must fit.
     pub(super) fn take(&mut self, demand: &Demand) {
         self.cores -= demand.size.step();
         self.memory -= demand.memory;
@@ -53,7 +53,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The number of executors that these addresses serve, each with this amount of the resource.
+    /// The number of executors that these addresses suffice for, if each needs this amount of the resource.
     pub(super) fn fit(&self, name: &str, amount: Amount) -> u64 {
         let pools = self.pools.iter().filter(|pool| serves(pool.name, name));
         match amount {
@@ -69,17 +69,17 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The free thousandths of a resource; of all kinds, if the name has none.
+    /// The free thousandths of a resource. If the name has no kind, those of all kinds.
     pub(super) fn free(&self, name: &str) -> u64 {
         self.serving(name).map(|pool| pool.whole * WHOLE + pool.parts.iter().sum::<u64>()).sum()
     }
 
-    /// The number of addresses of the resource that are whole.
+    /// The number of addresses of the resource that are completely free.
     pub(super) fn whole(&self, name: &str) -> u64 {
         self.serving(name).map(|pool| pool.whole).sum()
     }
 
-    /// The thousandths of the address of the resource that has most of them.
+    /// The largest number of free thousandths of any address of the resource.
     pub(super) fn largest(&self, name: &str) -> u64 {
         let largest = |pool: &Pool<'_>| match pool.whole {
             0 => pool.parts.iter().copied().max().unwrap_or(0),
@@ -93,7 +93,8 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Takes a part from the address with the least left that suffices, before a whole one.
+/// Takes a fraction from the address with the least left that suffices. Takes it from a whole address only if no other
+/// suffices.
 fn take_part(mut pools: Vec<&mut Pool<'_>>, part: u64) {
     let parts = pools.iter_mut().flat_map(|pool| &mut pool.parts);
     if let Some(least) = parts.filter(|left| **left >= part).min_by_key(|left| **left) {

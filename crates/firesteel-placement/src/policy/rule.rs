@@ -1,4 +1,4 @@
-//! What a Master chooses Workers by: a policy that has a name, or an expression.
+//! The rule by which a Master chooses Workers: a named policy, or an expression.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,21 +6,21 @@ use std::str::FromStr;
 use super::expression::{Expression, ExpressionError};
 use super::{Policy, UnknownPolicy};
 
-/// The word before an expression where a policy may be named.
+/// The prefix of an expression, where the name of a policy could be given instead.
 pub const EXPRESSION: &str = "expr:";
 
 /// The rule by which a Master chooses Workers for applications that name no policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// A policy that has a name.
+    /// A policy with a name.
     Policy(Policy),
-    /// The Worker where the value is least, [`fill`](super::fill()) by
+    /// Chooses the Worker where the expression's value is lowest: [`fill`](super::fill()) by
     /// [`Measure::Expression`](super::Measure::Expression).
     Expression(Expression),
 }
 
 impl Rule {
-    /// The policy that is most like it: for an expression the one that breaks its ties.
+    /// The policy that is most similar to this rule. For an expression, this is the policy that breaks its ties.
     #[must_use]
     pub fn nearest_policy(&self) -> Policy {
         match self {
@@ -52,7 +52,7 @@ impl From<Expression> for Rule {
 /// Why a text is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownRule {
-    /// No policy has that name.
+    /// No policy has the given name.
     #[error("no policy is called {:?}: use {names}, or {EXPRESSION} and an expression", .0.name, names = crate::policy_names!())]
     Policy(UnknownPolicy),
     /// The expression cannot be read.
@@ -60,7 +60,7 @@ pub enum UnknownRule {
     Expression(#[from] ExpressionError),
 }
 
-/// Reads the name of a policy, or `expr:` and an expression.
+/// Parses the name of a policy, or `expr:` and an expression.
 impl FromStr for Rule {
     type Err = UnknownRule;
 
@@ -72,7 +72,7 @@ impl FromStr for Rule {
     }
 }
 
-/// Shows the name, or `expr:` and the expression.
+/// Formats the name of the policy, or `expr:` and the expression.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,5 @@
-//! The score of an executor on a Worker: the capacity that it leaves there, and how much of that no executor can use.
+//! The score of an executor on a Worker: the capacity that it leaves there, and how much of this capacity no executor
+//! can use.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +13,7 @@ use crate::resources::amount::WHOLE;
 use crate::resources::resource_name::without_kind;
 use crate::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, Quantity};
 
-/// Fractions of the cluster's total are counted in this many parts, rounded down.
+/// Fractions of the cluster's total are integers: multiples of 1 / `PARTS`, rounded down.
 const PARTS: u64 = 1 << 56;
 
 /// The total amounts of all Workers of a cluster, free or not.
@@ -58,12 +59,12 @@ impl ClusterTotal {
         MiB(i64::try_from(self.memory).unwrap_or(i64::MAX))
     }
 
-    /// The addresses of a custom resource of all Workers, all kinds together.
+    /// The addresses of a custom resource on all Workers, all kinds together.
     pub(super) fn addresses(&self, name: &str) -> Quantity {
         self.resources.get(name).map_or(Quantity::ZERO, |count| Quantity::whole(*count))
     }
 
-    /// The total as amounts.
+    /// The total amounts of the cluster.
     #[must_use]
     pub fn amounts(&self) -> Amounts {
         let resources = self.resources.iter().map(|(name, count)| (name.clone(), Quantity::whole(*count)));
@@ -71,37 +72,39 @@ impl ClusterTotal {
     }
 }
 
-/// What a policy minimises.
+/// The quantity that a policy minimises.
 #[derive(Clone, Copy, Debug)]
 pub enum Measure<'a> {
     /// The dominant share of what is left over on the Worker. Ties are broken by the sum of all shares.
     LeftOver,
     /// The left-over addresses of custom resources that one more executor of the same kind could not use. Ties are
-    /// broken by what is left over.
+    /// broken by the left-over amounts, as with `LeftOver`.
     Unusable,
-    /// By how much the loss of the Worker grows, by this demand model. Ties are broken by what is left over.
+    /// How much the loss of the Worker grows, by this demand model. Ties are broken by the left-over amounts, as with
+    /// `LeftOver`.
     Learned(&'a DemandModel),
-    /// The value of this formula. Ties are broken by what is left over.
+    /// The value of this formula. Ties are broken by the left-over amounts, as with `LeftOver`.
     Expression(Formula<'a>),
 }
 
-/// An expression, and what it asks about Workers besides their offers.
+/// An expression, and a function that returns the total amounts of Workers.
 #[derive(Clone, Copy)]
 pub struct Formula<'a> {
     /// The expression.
     pub expression: &'a Expression,
-    /// The amounts of a Worker in all, free or not. It is asked only if the expression has a field of them.
+    /// Returns the total amounts of a Worker, free or not. It is called only if the expression has a field that needs
+    /// them.
     pub whole: &'a dyn Fn(Slot) -> Option<Offer<'a>>,
 }
 
-/// Shows the expression.
+/// Shows only the expression.
 impl fmt::Debug for Formula<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.expression.fmt(f)
     }
 }
 
-/// Which measure it is, whatever the demand model.
+/// The kind of a measure, without its demand model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MeasureKind {
     LeftOver,
@@ -121,10 +124,10 @@ impl Measure<'_> {
     }
 }
 
-/// The measure of one executor on one Worker. Less is better.
+/// The measure of one executor on one Worker. A lower score is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Score {
-    /// What the measure counts before the left-over amounts.
+    /// The measure itself. The left-over amounts decide only between equal values.
     spoilt: Number,
     dominant: u64,
     sum: u64,
@@ -136,14 +139,14 @@ pub(super) struct Scorer<'a, 'm> {
     measure: Measure<'m>,
     demand: &'a Demand,
     total: &'a ClusterTotal,
-    /// The weight of a core.
+    /// The weight of one core.
     cores: u64,
-    /// The weight of a MiB.
+    /// The weight of one MiB.
     memory: u64,
     resources: Vec<WeightedResource<'a>>,
 }
 
-/// A custom resource, all kinds together: what one executor takes of it, and the weight of an address.
+/// A custom resource, all kinds together: the amount that one executor takes, and the weight of an address.
 #[derive(Debug)]
 struct WeightedResource<'a> {
     name: &'a str,
@@ -152,7 +155,7 @@ struct WeightedResource<'a> {
 }
 
 impl<'a, 'm> Scorer<'a, 'm> {
-    /// A scorer for the executors of this demand on a cluster with this total.
+    /// A scorer for the executors of this demand, on a cluster with these total amounts.
     pub(super) fn new(measure: Measure<'m>, demand: &'a Demand, total: &'a ClusterTotal) -> Self {
         let resource = |(name, count): (&'a String, &u64)| {
             let of_it = demand.resources.iter().filter(|(asked, _)| without_kind(asked) == name);
@@ -172,17 +175,18 @@ impl<'a, 'm> Scorer<'a, 'm> {
         self.measure.kind()
     }
 
-    /// The score of the first executor on a Worker with this offer. `None` if it does not fit.
+    /// The score of the first executor on a Worker with this offer. `None` if the executor does not fit.
     pub(super) fn first_score(&self, slot: Slot, offer: &Offer<'_>) -> Option<Score> {
         offer.fits(self.demand).then(|| self.score((slot, offer), 0))
     }
 
-    /// Whether a score depends on the offer alone. An expression may ask about the Worker itself.
+    /// Whether a score depends only on the offer. An expression may also depend on the Worker's total amounts.
     pub(super) fn needs_only_offers(&self) -> bool {
         !matches!(self.measure, Measure::Expression(_))
     }
 
-    /// The score of the next executor on this offer of a Worker, which `before` other executors take from. It must fit.
+    /// The score of the next executor on this offer of a Worker, from which `before` other executors have already
+    /// taken. The executor must fit.
     pub(super) fn score(&self, (slot, offer): (Slot, &Offer<'_>), before: u64) -> Score {
         let Demand { size, memory, .. } = self.demand;
         let executors = i64::try_from(before).unwrap_or(i64::MAX).saturating_add(1);
@@ -211,7 +215,7 @@ impl<'a, 'm> Scorer<'a, 'm> {
                     && memory_left >= memory.0
                     && self.demand.resources.iter().all(has_addresses)
             }
-            // The first one takes all the cores.
+            // The first executor takes all the cores.
             ExecutorSize::OnePerWorker => false,
         };
         score.spoilt = match self.measure {
@@ -232,7 +236,7 @@ impl<'a, 'm> Scorer<'a, 'm> {
 }
 
 impl Score {
-    /// Adds the left-over part of one amount.
+    /// Adds the left-over fraction of one amount.
     fn add(&mut self, part: u64) {
         self.dominant = self.dominant.max(part);
         self.sum = self.sum.saturating_add(part);
@@ -243,7 +247,7 @@ fn weight(total: u64) -> u64 {
     PARTS.checked_div(total).unwrap_or(0)
 }
 
-/// A quantity of addresses that have this weight each.
+/// The weight of a quantity of addresses, if one address has this weight.
 fn weighed(quantity: Quantity, weight: u64) -> u64 {
     let thousandths = quantity.thousandths();
     let whole = (thousandths / WHOLE).saturating_mul(weight);

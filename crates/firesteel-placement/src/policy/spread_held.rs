@@ -1,4 +1,4 @@
-//! Spread held: spreading over the executors that an application has already.
+//! Spread held: spreads new executors, taking into account the executors that the application already has.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -11,9 +11,9 @@ use crate::{Cores, Demand, ExecutorSize, Strategy, WorkerOrder};
 /// Places executors one at a time, each on a Worker on whose host the application has the fewest executors. Ties are
 /// broken by the number of executors on the Worker itself, then by rank, then by the worker order.
 ///
-/// `held` is the number of executors that the application has on a Worker, `held_on_host` the number on a host.
-/// Executors that are placed here count for the next ones. With no executors held, equal ranks and one Worker per host,
-/// the result is exactly that of Spark's spreading out.
+/// `held` returns the number of executors that the application has on a Worker, and `held_on_host` the number on a
+/// host. Executors that are placed count when the next one is placed. If no executors are held, ranks are equal and
+/// each host has one Worker, the result is exactly that of Spark's spreading out.
 ///
 /// Spark spreads out the executors of one placement and ignores earlier placements, so that replacement executors pile
 /// up on the same Workers (SPARK-22628). The shares are in the order in which executors are launched: by the first
@@ -39,8 +39,8 @@ pub fn spread_held<'a, R: Ord + Clone>(
         ExecutorSize::Fixed(_) => units_on(demand, &candidate.offer),
         ExecutorSize::OnePerWorker => 1,
     };
-    // The least comes first. The count of a host rises while others of its Workers are in the heap: these are put back
-    // with the new count when they come up.
+    // The lowest comes first. The count of a host rises while other Workers of the host are in the heap. When such a
+    // Worker comes up, it is put back with the new count.
     let first = |(at, candidate): (usize, &Candidate<'a, R>)| {
         let key = (on_host[candidate.host], held(candidate.slot), candidate.rank.clone(), at);
         Reverse((key, cap(candidate)))

@@ -1,4 +1,4 @@
-//! What a policy asks about the Workers, and about the application that it places.
+//! The facts that a policy needs about the Workers, and about the application whose executors it places.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,10 +7,11 @@ use super::{Changes, ClusterTotal};
 use crate::Offer;
 use crate::index::{Index, Slot};
 
-/// The Workers of a cluster, as one application sees them: what a [`Chooser`](super::Chooser) asks of their owner.
+/// The Workers of a cluster, from the point of view of one application. The owner of the Workers implements it for a
+/// [`Chooser`](super::Chooser).
 ///
-/// The index must have the amounts of [`offer`](Self::offer). The methods with a body say that all Workers are alike,
-/// and that the application holds no executors.
+/// The amounts in the index must be those of [`offer`](Self::offer). By the default methods, all Workers are alike, and
+/// the application holds no executors.
 pub trait Workers {
     /// The type of a Worker's id.
     type Id: Ord;
@@ -23,7 +24,7 @@ pub trait Workers {
     /// The total amounts of all Workers.
     fn total(&self) -> &ClusterTotal;
 
-    /// The amounts that the application may use of a Worker.
+    /// The free amounts of a Worker that the application may use.
     fn offer(&self, slot: Slot) -> Option<Offer<'_>>;
 
     /// The total amounts of a Worker, free or not.
@@ -61,13 +62,13 @@ pub trait Workers {
         false
     }
 
-    /// The Workers that come before all others and those that come after all others under Spark's rule. Each list has
-    /// one entry per rank, the lowest rank first.
+    /// Two lists of Workers under Spark's rule: those before all others, and those after all others. Each list has one
+    /// entry per rank, the lowest rank first.
     fn ends(&self) -> [Vec<Vec<Slot>>; 2] {
         [Vec::new(), Vec::new()]
     }
 
-    /// The Worker of each executor that the application holds.
+    /// The Workers of the application's executors. A Worker is repeated for each executor.
     fn held(&self) -> impl Iterator<Item = Slot> {
         std::iter::empty()
     }
@@ -81,8 +82,8 @@ pub trait Workers {
 /// How much longer executors are expected to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rest {
-    /// The longest of the executors on each Worker that has any.
+    /// For each Worker with executors, the longest remaining time of any of them.
     pub on: BTreeMap<Slot, Duration>,
-    /// The executors of the application that is placed, if that is known.
+    /// The expected time of the application's new executors, if that is known.
     pub own: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! The choice of victims on one Worker.
+//! The choice of victims on one Worker: executors that end so that others fit.
 
 use std::borrow::{Borrow, Cow};
 use std::cmp::Reverse;
@@ -6,15 +6,15 @@ use std::cmp::Reverse;
 use super::{Cost, PreemptibleWorker};
 use crate::{Demand, Offer};
 
-/// The choice of victims on one Worker, as far as it is made.
+/// The victims that were chosen on one Worker so far.
 #[derive(Debug)]
 pub(super) struct Choice<W> {
     worker: W,
-    /// The numbers of the victims that end, in order.
+    /// The numbers of the chosen victims, in order.
     pub(super) ended: Vec<usize>,
-    /// The number of new executors.
+    /// The number of new executors on the Worker.
     placed: u64,
-    /// What the first of them costs.
+    /// The cost of the first new executor.
     pub(super) first: Option<Cost>,
 }
 
@@ -23,7 +23,7 @@ impl<W: Borrow<PreemptibleWorker>> Choice<W> {
         Self { worker, ended: Vec::new(), placed: 0, first }
     }
 
-    /// What one more executor costs.
+    /// The cost of one more new executor.
     pub(super) fn cost(&self, demand: &Demand) -> Option<Cost> {
         let more = self.one_more(demand)?;
         let victims = &self.worker.borrow().victims;
@@ -32,14 +32,15 @@ impl<W: Borrow<PreemptibleWorker>> Choice<W> {
         Some(Cost { victims: more.len(), highest, oldest })
     }
 
-    /// Gives one more executor its room. Its victims end.
+    /// Adds one more new executor. These further victims end for it.
     pub(super) fn place(&mut self, more: Vec<usize>) {
         self.ended.extend(more);
         self.ended.sort_unstable();
         self.placed += 1;
     }
 
-    /// The further victims that one more executor needs: none if it fits. `None` if all victims do not suffice.
+    /// The further victims that one more executor needs: none if it already fits. `None` if it does not fit even when
+    /// all victims end.
     pub(super) fn one_more(&self, demand: &Demand) -> Option<Vec<usize>> {
         let fits = |more: &[usize]| self.fits(demand, self.placed + 1, more);
         if fits(&[]) {

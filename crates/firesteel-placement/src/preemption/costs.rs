@@ -1,4 +1,4 @@
-//! What it costs to make room, by Worker.
+//! The costs of freeing capacity, by Worker.
 
 use std::borrow::Borrow;
 use std::cmp::Reverse;
@@ -8,28 +8,28 @@ use super::PreemptibleWorker;
 use super::choice::Choice;
 use crate::Demand;
 
-/// What room for one more executor costs on a Worker. The least comes first.
+/// The cost of one more executor on a Worker: the victims that must end for it. The lowest cost comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost {
-    /// The number of executors that end.
+    /// The number of victims that end.
     pub victims: usize,
-    /// The highest priority among them. `None` if none ends.
+    /// The highest priority of the victims. `None` if none ends.
     pub highest: Option<i32>,
-    /// When the oldest of them was launched; the latest comes first, since the least has to be done again. `None` if
-    /// none ends.
+    /// When the oldest of the victims was launched. The latest time costs the least, because the least work is
+    /// repeated. `None` if none ends.
     pub oldest: Option<Reverse<u64>>,
 }
 
-/// The Workers of a cluster by what one more executor of a demand costs there.
+/// The Workers of a cluster, by the cost of one more executor of a demand.
 #[derive(Debug, Default)]
 pub struct Costs {
-    /// By the Worker's number. `None`: the executor has no room even if all victims end.
+    /// The cost by the Worker's number. `None`: the executor does not fit even if all victims end.
     by_worker: Vec<Option<Cost>>,
-    /// The Workers where it has room, the least cost first, and among equals the first Worker.
+    /// The Workers where the executor can fit, the lowest cost first. Among equal costs, the first Worker.
     cheapest: BTreeSet<(Cost, usize)>,
 }
 
-/// The numbers of the victims of a Worker, by its own number. Workers without victims are left out.
+/// The numbers of the victims on each Worker, by the Worker's number. Workers without victims are left out.
 pub type Chosen = Vec<(usize, Vec<usize>)>;
 
 impl Costs {
@@ -41,7 +41,7 @@ impl Costs {
         Self { by_worker, cheapest }
     }
 
-    /// A Worker has changed.
+    /// Replaces the cost of a Worker that has changed.
     pub fn set(&mut self, number: usize, cost: Option<Cost>) {
         let old = std::mem::replace(&mut self.by_worker[number], cost);
         if old == cost {
@@ -55,9 +55,9 @@ impl Costs {
         }
     }
 
-    /// Chooses the executors that must end so that `executors` of the demand fit, as [`victims`](super::victims) does.
-    /// `worker` looks a Worker up by its number. The costs stay as they are: the owner says when the executors have
-    /// ended.
+    /// Chooses the executors that must end so that `executors` of the demand fit, in the same way as
+    /// [`victims`](super::victims). `worker` looks up a Worker by its number. The costs do not change: the owner
+    /// reports when the executors have ended.
     pub fn choose<W: Borrow<PreemptibleWorker>>(
         &mut self,
         demand: &Demand,
@@ -76,8 +76,8 @@ impl Costs {
         Some(ended.filter(|(_, ended)| !ended.is_empty()).collect())
     }
 
-    /// Places the executors one after the other where each costs least. `None` if that takes more than `most` victims,
-    /// or if there is no room.
+    /// Places the executors one after the other, each where it costs least. `None` if that takes more than `most`
+    /// victims, or if an executor does not fit anywhere.
     fn fill<W: Borrow<PreemptibleWorker>>(
         &mut self,
         demand: &Demand,
@@ -102,8 +102,8 @@ impl Costs {
     }
 }
 
-/// Spares the victims that need not end for this number of executors, on whichever Workers the executors then fit. If
-/// any ends, executors fit on no other Workers than these.
+/// Spares the victims that need not end for this number of executors, wherever the executors then fit. If a victim
+/// ends, executors fit only on the Workers in `choices`.
 fn spare<W: Borrow<PreemptibleWorker>>(
     demand: &Demand,
     executors: u64,

@@ -1,7 +1,7 @@
 //! Preemption: which executors must end so that others fit.
 //!
-//! `choice` chooses on one Worker, and `costs` among Workers. An owner that keeps [`Costs`] looks only at the Workers
-//! that have changed, and at those where executors end.
+//! `choice` chooses victims on one Worker, and `costs` chooses among Workers. An owner that keeps [`Costs`] looks only
+//! at Workers that have changed, and at Workers where executors end.
 
 mod choice;
 mod costs;
@@ -20,22 +20,22 @@ pub struct PreemptibleWorker {
     pub memory: MiB,
     /// The free addresses of each resource.
     pub resources: Resources,
-    /// The executors in the order of preemption: lowest priority first, then youngest first.
+    /// The executors that may end, in the order of preemption: lowest priority first, then youngest first.
     pub victims: Vec<Victim>,
 }
 
 /// An executor that may be preempted.
 #[derive(Clone, Debug)]
 pub struct Victim {
-    /// The priority of its application.
+    /// The priority of the executor's application.
     pub priority: i32,
-    /// When it was launched, in milliseconds since the same moment as for all others.
+    /// When the executor was launched, in milliseconds. All executors use the same starting point.
     pub launched: u64,
-    /// The cores that it holds.
+    /// The cores that the executor holds.
     pub cores: Cores,
-    /// The memory that it holds.
+    /// The memory that the executor holds.
     pub memory: MiB,
-    /// The addresses that it holds.
+    /// The addresses that the executor holds.
     pub resources: Resources,
 }
 
@@ -47,7 +47,8 @@ impl PreemptibleWorker {
         Self { cores: free.cores, memory: free.memory, resources, victims: Vec::new() }
     }
 
-    /// What one more executor of the demand costs here. `None` if it has no room even if all victims end.
+    /// The cost of one more executor of the demand on this Worker. `None` if the executor does not fit even if all
+    /// victims end.
     #[must_use]
     pub fn cost(&self, demand: &Demand) -> Option<Cost> {
         Choice::new(self, None).cost(demand)
@@ -55,13 +56,13 @@ impl PreemptibleWorker {
 }
 
 /// Chooses the executors that must end so that `executors` of the demand fit. Returns the numbers of the victims of
-/// each Worker, in the order of `workers`. `None` if more than `most` victims would be needed, or if all of them would
-/// not suffice; then nothing is to end.
+/// each Worker, in the order of `workers`. `None` if more than `most` victims would be needed, or if even all victims
+/// would not suffice. Then no executor should end.
 ///
-/// For one executor, the fewest victims of a Worker end: the exact minimum if it is one or two, else a set of which
-/// each victim is needed. Among Workers, the one with the fewest victims is taken, then the one whose victims have the
-/// lowest maximum priority, then the one whose oldest victim was launched last, then the first one. For several
-/// executors this is repeated. Victims that turn out not to be needed are spared at the end.
+/// For one executor, as few victims of a Worker as possible end. If one or two suffice, this is the exact minimum.
+/// Otherwise it is a set in which every victim is needed. Among Workers, the order is: fewest victims, then the lowest
+/// maximum priority of the victims, then the latest launch of the oldest victim, then the first Worker. For several
+/// executors this is repeated. At the end, victims that are not needed are spared.
 #[must_use]
 pub fn victims(
     demand: &Demand,
@@ -105,9 +106,9 @@ mod tests {
     #[test]
     fn the_fewest_and_the_lowest_end_and_none_in_vain() {
         let rows: &[Row<'_>] = &[
-            // The first victim that suffices, not the first of all.
+            // The first victim that suffices by itself, not the first of all victims.
             (4, 1, 9, &[(0, &[(0, 2), (0, 4), (1, 4)])], Some(&[&[1]])),
-            // The Worker where the fewest end.
+            // The Worker where the fewest victims end.
             (4, 1, 9, &[(0, &[(0, 2), (0, 2)]), (2, &[(5, 2)])], Some(&[&[], &[0]])),
             // Among equal Workers, the one with the lowest priority.
             (4, 1, 9, &[(0, &[(3, 4)]), (0, &[(1, 4)])], Some(&[&[], &[0]])),
@@ -115,13 +116,13 @@ mod tests {
             (4, 1, 9, &[(0, &[(0, 1), (0, 2), (0, 2)])], Some(&[&[1, 2]])),
             // Three victims, and each is needed.
             (6, 1, 9, &[(0, &[(0, 1), (0, 2), (0, 2), (0, 2)])], Some(&[&[1, 2, 3]])),
-            // More victims than are allowed: none ends.
+            // More victims than allowed would be needed, so none ends.
             (6, 1, 2, &[(0, &[(0, 2), (0, 2), (0, 2)])], None),
             // All victims together do not suffice.
             (6, 1, 9, &[(1, &[(0, 2), (0, 2)]), (5, &[])], None),
-            // The executor fits already.
+            // The executor already fits.
             (2, 1, 0, &[(2, &[(0, 2)])], Some(&[&[]])),
-            // A gang on two Workers. One of its executors fits already.
+            // A gang on two Workers. One of its executors already fits.
             (2, 3, 2, &[(2, &[(0, 2)]), (0, &[(0, 2), (0, 1)])], Some(&[&[0], &[0]])),
             // The victim for the first executor is not needed once a larger one ends.
             (2, 3, 9, &[(0, &[(0, 2), (1, 6)])], Some(&[&[1]])),
@@ -145,7 +146,7 @@ mod tests {
             (2, 1, &[&[], &[], &[0], &[]]),
             (2, 2, &[&[], &[0], &[0], &[]]),
             (2, 4, &[&[0], &[0], &[0], &[0]]),
-            // Both must end there, and nowhere else two are enough.
+            // On the third Worker both victims must end, and on no other Worker do two suffice.
             (4, 1, &[&[], &[], &[0, 1], &[]]),
         ];
         for (cores, executors, expected) in rows {

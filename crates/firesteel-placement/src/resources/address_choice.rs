@@ -1,13 +1,13 @@
-//! Which addresses of a Worker an executor is given.
+//! The choice of the Worker's addresses that an executor gets.
 //!
-//! This is the place for a rule of a policy's own: [`choose`] decides, and [`Resources::take`] takes what it says. An
-//! index of Workers counts on one property of the rule: the addresses that it chooses for a part have the least free
-//! part that suffices (`index/free.rs`).
+//! A policy with its own rule for addresses would go here: [`choose`] decides, and [`Resources::take`] takes the chosen
+//! addresses. An index of Workers relies on one property of the rule: for a fraction of an address, it chooses the
+//! address with the least free that suffices (`index/free.rs`).
 
 use super::amount::{Amount, WHOLE};
 use crate::Resources;
 
-/// One address, or a part of one, for an executor.
+/// One address, or a fraction of one, for an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chosen {
     /// The name of the resource on the Worker, with its kind.
@@ -16,9 +16,9 @@ pub(crate) struct Chosen {
     pub(crate) thousandths: u64,
 }
 
-/// Chooses the addresses for one executor: whole ones in the order of their kinds, then in text order. A part comes
-/// from the fullest address that has room for it, so that whole addresses stay whole; on a tie from the first one in
-/// that order. Fewer than asked for if there are too few.
+/// Chooses the addresses for one executor. Whole addresses are chosen in the order of their kinds, then in text order.
+/// A fraction comes from the fullest address that has enough free, so that whole addresses stay whole. On a tie, the
+/// first one in that order is chosen. Returns fewer than requested if there are too few.
 pub(crate) fn choose(free: &Resources, name: &str, amount: Amount) -> Vec<Chosen> {
     let all = free.of(name).flat_map(|(resource, addresses)| {
         addresses.iter().map(move |(address, left)| (resource, address, left))

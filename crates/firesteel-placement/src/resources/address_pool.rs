@@ -11,16 +11,16 @@ use crate::Resources;
 
 /// The amount of a custom resource that one task takes.
 ///
-/// Source: Spark, 4.0.1 (`spark.task.resource.NAME.amount`, as documented): a whole number, or a fraction of at
-/// most one half. The number of tasks that share an address is 1 divided by the fraction, rounded down: 4 for 0.22.
+/// Source: Spark, 4.0.1 (`spark.task.resource.NAME.amount`, as documented): a whole number, or a fraction of at most
+/// one half. The number of tasks that can share an address is 1 divided by the fraction, rounded down: 4 for 0.22.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskAmount {
-    /// This number of addresses, not shared.
+    /// This number of addresses, not shared with other tasks.
     Whole(u32),
-    /// One address that this number of tasks share: from 2 to [`MAX_SHARERS`](Self::MAX_SHARERS).
+    /// One address that this number of tasks can share: from 2 to [`MAX_SHARERS`](Self::MAX_SHARERS).
     Shared(u32),
-    /// Exactly this part of an address, for tasks of executors that have a part of one themselves. Spark has no such
-    /// executors.
+    /// Exactly this fraction of an address, for tasks of executors that themselves have a fraction of one. Spark has no
+    /// such executors.
     Part(Part),
 }
 
@@ -28,11 +28,12 @@ pub enum TaskAmount {
 pub type TaskResources = BTreeMap<String, TaskAmount>;
 
 impl TaskAmount {
-    /// The maximum number of tasks that share an address. Smaller parts could not be told apart.
+    /// The maximum number of tasks that share an address. Smaller fractions could not be distinguished.
     pub const MAX_SHARERS: u32 = 10_000;
 
-    /// Reads the amount of tasks whose executors have `executor` of the resource. A fraction of a whole address is
-    /// Spark's, a fraction of an address of which the executor has a part is exact.
+    /// Parses the amount of a task whose executor has the amount `executor` of the resource. If the executor has whole
+    /// addresses, a fraction is read as in Spark. If the executor has a fraction of an address, the task's fraction is
+    /// exact.
     ///
     /// # Errors
     /// The text is neither a whole number nor such a fraction.
@@ -43,7 +44,7 @@ impl TaskAmount {
         }
     }
 
-    /// What an executor with these amounts has of the resource `name`, of whatever kind.
+    /// The amount of the resource `name`, of any kind, that an executor with these amounts has.
     #[must_use]
     pub fn of_amounts(executor: &ResourceAmounts, name: &str) -> Amount {
         let of_it = executor.iter().filter(|(asked, _)| without_kind(asked) == name);
@@ -71,7 +72,7 @@ impl TaskAmount {
         }
     }
 
-    /// The number of addresses that one task uses, shared or not.
+    /// The number of addresses that one task uses. A shared address counts as one.
     #[must_use]
     pub fn addresses(self) -> u64 {
         match self {
@@ -80,7 +81,7 @@ impl TaskAmount {
         }
     }
 
-    /// What it takes of each of its addresses.
+    /// The units that a task takes of each of its addresses.
     fn units(self) -> u64 {
         match self {
             Self::Whole(_) => UNITS,
@@ -90,7 +91,7 @@ impl TaskAmount {
     }
 }
 
-/// Shown as `2`, `1/4` or `0.25`.
+/// Formats the amount as `2`, `1/4` or `0.25`.
 impl fmt::Display for TaskAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -109,7 +110,7 @@ pub struct NoTaskAmount;
 impl FromStr for TaskAmount {
     type Err = NoTaskAmount;
 
-    /// Reads `2`, `2.0` or `0.25`.
+    /// Parses `2`, `2.0` or `0.25`.
     fn from_str(text: &str) -> Result<Self, NoTaskAmount> {
         if let Ok(whole) = text.parse() {
             return Ok(Self::Whole(whole));
@@ -126,15 +127,15 @@ impl FromStr for TaskAmount {
     }
 }
 
-/// The number of units of a whole address. Large enough that exactly the allowed number of tasks fits.
+/// The number of units of a whole address. It is large enough that exactly the allowed number of tasks fits.
 const UNITS: u64 = 1_000_000_000_000;
 
-/// The number of units of these thousandths of an address.
+/// The number of units for these thousandths of an address.
 fn units_of(thousandths: u64) -> u64 {
     UNITS / amount::WHOLE * thousandths
 }
 
-/// The addresses of an executor, with the free part of each. Tasks ask for resources by their names without kinds.
+/// The addresses of an executor, with the free fraction of each. Tasks ask for resources by names without kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPool {
     /// The free units of each address, by resource name.
@@ -144,7 +145,7 @@ pub struct AddressPool {
 /// The addresses that one task uses, taken from an [`AddressPool`] and given back when the task has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenAddresses {
-    /// Resource name, address and the units that are taken.
+    /// For each address: the resource's name, the address, and the units that are taken.
     parts: Vec<(String, String, u64)>,
 }
 
@@ -156,16 +157,16 @@ impl TakenAddresses {
     }
 }
 
-/// What is free in an [`AddressPool`]: as much as decides whether one more task fits.
+/// The free amounts of an [`AddressPool`], reduced to what decides whether one more task fits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FreeAddresses(BTreeMap<String, FreeAddress>);
 
-/// The free addresses of one resource.
+/// The free amounts of one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct FreeAddress {
     /// The number of addresses that no task uses.
     whole: u64,
-    /// The most free units of any address.
+    /// The largest number of free units of any address.
     most: u64,
 }
 
@@ -198,7 +199,7 @@ impl AddressPool {
         Self { free }
     }
 
-    /// What is free, for a comparison with a task.
+    /// The free amounts, to check whether a task fits.
     #[must_use]
     pub fn free(&self) -> FreeAddresses {
         let free = |parts: &BTreeMap<String, u64>| FreeAddress {
@@ -208,8 +209,8 @@ impl AddressPool {
         FreeAddresses(self.free.iter().map(|(name, parts)| (name.clone(), free(parts))).collect())
     }
 
-    /// Takes the addresses for one task: whole addresses in text order, a shared one from the address with the smallest
-    /// free part that suffices. `None`, and nothing is taken, if a resource does not suffice.
+    /// Takes the addresses for one task. Whole addresses are taken in text order. A shared one comes from the address
+    /// with the smallest free fraction that suffices. Returns `None` and takes nothing if a resource does not suffice.
     pub fn take(&mut self, asked: &TaskResources) -> Option<TakenAddresses> {
         let mut parts = Vec::new();
         for (name, amount) in asked {
@@ -240,7 +241,7 @@ impl AddressPool {
         Some(TakenAddresses { parts })
     }
 
-    /// Gives back what [`take`](Self::take) took.
+    /// Gives back the addresses that [`take`](Self::take) took.
     pub fn give_back(&mut self, taken: &TakenAddresses) {
         for (name, address, part) in &taken.parts {
             if let Some(left) = self.free.get_mut(name).and_then(|free| free.get_mut(address)) {

@@ -1,18 +1,18 @@
-//! The addresses of one custom resource, each whole or in part.
+//! The addresses of one custom resource, each with the whole of it or a fraction.
 
 use std::collections::BTreeMap;
 
 use super::amount::{Amount, Quantity, WHOLE};
 
-/// The addresses of one resource in text order, each with its part in thousandths: what is free of it, or what an
-/// executor holds of it.
+/// The addresses of one resource in text order, each with a number of thousandths: those that are free, or those that
+/// an executor holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Addresses {
-    /// From 1 to [`WHOLE`].
+    /// The thousandths by address: from 1 to [`WHOLE`].
     parts: BTreeMap<String, u16>,
     /// The number of addresses that are whole.
     whole: u64,
-    /// The sum of all parts.
+    /// The sum of the thousandths of all addresses.
     thousandths: u64,
 }
 
@@ -32,17 +32,17 @@ impl Addresses {
         self.whole
     }
 
-    /// The sum of all addresses and parts.
+    /// The sum of all addresses and fractions of addresses.
     pub(crate) fn quantity(&self) -> Quantity {
         Quantity::of(self.thousandths)
     }
 
-    /// Each address with its part in thousandths, in text order.
+    /// Each address with its thousandths, in text order.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, u64)> {
         self.parts.iter().map(|(address, part)| (address.as_str(), u64::from(*part)))
     }
 
-    /// The part of this address in thousandths: 0 if it is not there.
+    /// The thousandths of this address: 0 if it is not in the list.
     pub(crate) fn part_of(&self, address: &str) -> u64 {
         self.parts.get(address).copied().map_or(0, u64::from)
     }
@@ -59,7 +59,8 @@ impl Addresses {
         }
     }
 
-    /// The largest quantity that counts for such an amount: all whole addresses, or the largest part of one address.
+    /// The largest quantity that counts for an amount of this kind: all whole addresses, or the largest fraction of one
+    /// address.
     pub(crate) fn most(&self, amount: Amount) -> Quantity {
         match amount {
             Amount::Whole(_) => Quantity::whole(self.whole),
@@ -68,18 +69,18 @@ impl Addresses {
         }
     }
 
-    /// The parts of the addresses that are not whole, in text order of the addresses.
+    /// The thousandths of the addresses that are not whole, in text order of the addresses.
     pub(crate) fn partial(&self) -> impl Iterator<Item = u64> {
         self.parts.values().map(|part| u64::from(*part)).filter(|part| *part < WHOLE)
     }
 
-    /// Adds a part of an address. No address becomes more than whole.
+    /// Adds a fraction to an address. No address becomes more than whole.
     pub(crate) fn add(&mut self, address: &str, thousandths: u64) {
         let before = self.part_of(address);
         self.set(address, (before + thousandths).min(WHOLE));
     }
 
-    /// Subtracts a part of an address; at most what is there.
+    /// Subtracts a fraction of an address; at most the fraction that the list has.
     pub(crate) fn subtract(&mut self, address: &str, thousandths: u64) {
         self.set(address, self.part_of(address).saturating_sub(thousandths));
     }

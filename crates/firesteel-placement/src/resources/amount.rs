@@ -1,11 +1,12 @@
-//! Amounts of custom resources: whole addresses, a part of one address, and sums of both.
+//! Amounts of custom resources: whole addresses, a fraction of one address, and sums of both.
 //!
-//! An executor asks for an [`Amount`]: a number of whole addresses, or a [`Part`] of one address. What several
-//! executors or Workers have together is a [`Quantity`]. Both are counted in thousandths of an address and never in
-//! floating point, so that nothing is lost when a part is taken and given back.
+//! An executor asks for an [`Amount`]: a number of whole addresses, or a [`Part`] of one address. The sum over several
+//! executors or Workers is a [`Quantity`]. Both are counted in thousandths of an address and never in floating point,
+//! so that nothing is lost when a fraction is taken and given back.
 //!
-//! In binary formats a whole number is written as it is, as before there were parts. Anything else is written as its
-//! thousandths with the highest bit set. In formats for people both are numbers: `2`, `0.25`.
+//! In binary formats, a whole number of addresses is written as this number, as in versions without fractions. Other
+//! amounts are written as their thousandths with the highest bit set. In formats for people, both are numbers: `2`,
+//! `0.25`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The number of thousandths of a whole address.
 pub const WHOLE: u64 = 1000;
 
-/// Marks a number of thousandths in binary formats. Whole numbers of addresses are smaller.
+/// The bit that marks a number of thousandths in binary formats. Whole numbers of addresses are smaller.
 const THOUSANDTHS: u64 = 1 << 63;
 
 /// The amount of each resource that one executor asks for, by resource name. An amount of 0 asks for nothing.
@@ -33,17 +34,17 @@ pub type ResourceQuantities = BTreeMap<String, Quantity>;
 /// The amount of one resource that one executor asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Amount {
-    /// This number of addresses, each of them whole.
+    /// This number of addresses, each of them completely.
     Whole(u64),
-    /// This part of one address, which others may share.
+    /// This fraction of one address, which others may share.
     Part(Part),
 }
 
-/// A part of one address, in thousandths: from 1 to 999.
+/// A fraction of one address, in thousandths: from 1 to 999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part(u16);
 
-/// A sum of whole addresses and parts of addresses, in thousandths of an address.
+/// A sum of whole addresses and fractions of addresses, in thousandths of an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity(u64);
 
@@ -51,19 +52,19 @@ impl Amount {
     /// No address at all.
     pub const NONE: Self = Self::Whole(0);
 
-    /// Whether it asks for nothing.
+    /// Whether the amount asks for nothing.
     #[must_use]
     pub fn is_none(self) -> bool {
         self == Self::NONE
     }
 
-    /// Whether it is a part of an address.
+    /// Whether the amount is a fraction of an address.
     #[must_use]
     pub fn is_part(self) -> bool {
         matches!(self, Self::Part(_))
     }
 
-    /// The number of addresses that it takes, shared or not.
+    /// The number of addresses that the amount takes. A shared address counts as one.
     #[must_use]
     pub fn addresses(self) -> u64 {
         match self {
@@ -83,7 +84,7 @@ impl Amount {
 }
 
 impl Part {
-    /// A part of this many thousandths. `None` unless it is more than nothing and less than a whole address.
+    /// A fraction of this number of thousandths. `None` if it is 0, or 1000 or more.
     #[must_use]
     pub const fn of(thousandths: u64) -> Option<Self> {
         match thousandths {
@@ -92,7 +93,7 @@ impl Part {
         }
     }
 
-    /// The thousandths of an address.
+    /// The number of thousandths of an address.
     #[must_use]
     pub const fn thousandths(self) -> u64 {
         self.0 as u64
@@ -102,7 +103,7 @@ impl Part {
 impl Quantity {
     /// Nothing at all.
     pub const ZERO: Self = Self(0);
-    /// The largest quantity, at which sums stop. It is a whole number of addresses.
+    /// The largest quantity. Sums saturate at it. It is a whole number of addresses.
     pub const MOST: Self = Self((THOUSANDTHS - 1) / WHOLE * WHOLE);
 
     /// This number of whole addresses.
@@ -129,20 +130,20 @@ impl Quantity {
         Self::of(self.0.saturating_mul(number))
     }
 
-    /// What remains of it without the other quantity; nothing if that is larger.
+    /// The quantity minus the other one; zero if the other one is larger.
     #[must_use]
     pub const fn less(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The number of addresses, for figures and charts.
+    /// The number of addresses as a float, for figures and charts.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / WHOLE as f64
     }
 
-    /// The same quantity as an amount that one executor can ask for. `None` if it is neither whole nor a part of one
-    /// address.
+    /// The same quantity as an amount that one executor can ask for. `None` if it is neither whole nor a fraction of
+    /// one address.
     pub fn amount(self) -> Option<Amount> {
         match (self.0 / WHOLE, self.0 % WHOLE) {
             (whole, 0) => Some(Amount::Whole(whole)),
@@ -195,7 +196,7 @@ impl Sum for Quantity {
     }
 }
 
-/// Shown as `2`, `0.25` or `1.5`.
+/// Formats the quantity as `2`, `0.25` or `1.5`.
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, thousandths) = (self.0 / WHOLE, self.0 % WHOLE);
@@ -206,14 +207,14 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Shown as `2` or `0.25`.
+/// Formats the amount as `2` or `0.25`.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.quantity(), f)
     }
 }
 
-/// Shown as `0.25`.
+/// Formats the fraction as `0.25`.
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&Quantity(self.thousandths()), f)
@@ -228,7 +229,7 @@ pub struct NoAmount;
 impl FromStr for Quantity {
     type Err = NoAmount;
 
-    /// Reads `2`, `2.0` or `0.25`: digits, with at most three after a point that are not 0.
+    /// Parses `2`, `2.0` or `0.25`: digits, and at most three digits after the point. Further zeros are ignored.
     fn from_str(text: &str) -> Result<Self, NoAmount> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         let decimals = match decimals.trim_end_matches('0') {
@@ -253,7 +254,7 @@ impl FromStr for Quantity {
 impl FromStr for Amount {
     type Err = NoAmount;
 
-    /// Reads `2`, `2.0` or `0.25`.
+    /// Parses `2`, `2.0` or `0.25`.
     fn from_str(text: &str) -> Result<Self, NoAmount> {
         text.parse::<Quantity>()?.amount().ok_or(NoAmount)
     }
@@ -325,7 +326,7 @@ impl Visitor<'_> for NumberVisitor {
         u64::try_from(whole).map_err(|_| E::custom(NoAmount)).and_then(|whole| self.visit_u64(whole))
     }
 
-    /// A number with a fraction is read as it is written: `0.25`.
+    /// Parses a fractional number in the form in which it is written: `0.25`.
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Quantity, E> {
         number.to_string().parse().map_err(E::custom)
     }

@@ -1,9 +1,10 @@
-//! Custom resources (gpu, fpga, ...): sets of addresses, each given to one executor, or in parts to several.
+//! Custom resources (gpu, fpga, ...): sets of addresses. One executor gets a whole address, or several executors share
+//! it in fractions.
 //!
-//! - [`Resources`]: the addresses that a Worker has free, or that an executor holds; `addresses`: those of one
+//! - [`Resources`]: the addresses that a Worker has free, or that an executor holds; `addresses`: the addresses of one
 //!   resource.
-//! - `address_choice`: which addresses an executor is given; `address_pool`: how its tasks use them.
-//! - [`amount`], [`resource_name`], `resource_words`: how much of a resource, its name, and both as words.
+//! - `address_choice`: which addresses an executor gets; `address_pool`: how its tasks use them.
+//! - [`amount`]: how much of a resource; [`resource_name`]: its name; `resource_words`: both as text.
 
 mod address_choice;
 mod address_pool;
@@ -23,13 +24,13 @@ pub use address_pool::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses,
 pub use amount::{Amount, Part, Quantity, ResourceAmounts};
 pub use resource_words::AddressTwice;
 
-/// The addresses of custom resources, by resource name: those that a Worker has free, or that an executor holds. Of an
-/// address there may be a part only.
+/// The addresses of custom resources, by resource name: those that a Worker has free, or that an executor holds. An
+/// entry may be only a fraction of an address.
 ///
-/// Addresses are text and are sorted as text: `"10"` comes before `"2"`. The names may have kinds. Questions about a
-/// name without a kind are about the addresses of all kinds.
+/// Addresses are text and are sorted as text: `"10"` comes before `"2"`. The names may have kinds. For a name without a
+/// kind, methods consider the addresses of all kinds.
 ///
-/// In messages and files, a part of an address is written as `0@0.25`.
+/// In messages and files, a fraction of an address is written as `0@0.25`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resources(pub(crate) BTreeMap<String, Addresses>);
 
@@ -37,7 +38,7 @@ impl Resources {
     /// No resources, as a static reference for offers of Workers without resources.
     pub const NONE: &'static Resources = &Resources(BTreeMap::new());
 
-    /// Whether there is no address. A resource may have a name and no address.
+    /// Whether there is no address. There may still be a resource with a name but no address.
     pub fn is_empty(&self) -> bool {
         self.0.values().all(Addresses::is_empty)
     }
@@ -47,12 +48,12 @@ impl Resources {
         self.of(name).map(|(_, addresses)| addresses.len() as u64).sum()
     }
 
-    /// The sum of the addresses and parts of the resource.
+    /// The sum of the addresses of the resource, including fractions.
     pub fn quantity(&self, name: &str) -> Quantity {
         self.of(name).map(|(_, addresses)| addresses.quantity()).sum()
     }
 
-    /// The quantity of each resource, each kind by itself.
+    /// The quantity of each resource. Kinds are listed separately.
     pub fn quantities(&self) -> ResourceQuantities {
         self.0.iter().map(|(name, addresses)| (name.clone(), addresses.quantity())).collect()
     }
@@ -62,8 +63,8 @@ impl Resources {
         self.0.get(name).map(Addresses::quantity).unwrap_or_default()
     }
 
-    /// The number of executors that these addresses can serve, each with this amount of the resource. `None` if the
-    /// amount is 0, so that they serve any number.
+    /// The number of executors that these addresses suffice for, if each needs this amount of the resource. `None` if
+    /// the amount is 0, so that any number fits.
     pub fn fit(&self, name: &str, amount: Amount) -> Option<u64> {
         match amount {
             // The addresses of one executor may be of several kinds.
@@ -72,8 +73,8 @@ impl Resources {
         }
     }
 
-    /// The largest quantity that counts for one executor with such an amount: all whole addresses, or the largest part
-    /// of one address.
+    /// The largest quantity that counts for one executor with an amount of this kind: all whole addresses, or the
+    /// largest fraction of one address.
     pub fn most(&self, name: &str, amount: Amount) -> Quantity {
         let each = self.of(name).map(|(_, addresses)| addresses.most(amount));
         match amount {
@@ -98,7 +99,7 @@ impl Resources {
         self.0.iter().map(|(name, addresses)| (name.as_str(), addresses.iter().map(|(address, _)| address)))
     }
 
-    /// Each address with the name of its resource and its part: resource, address, part.
+    /// Each address with the name of its resource and its fraction: resource, address, fraction.
     pub fn parts(&self) -> impl Iterator<Item = (&str, &str, Quantity)> {
         self.0.iter().flat_map(|(name, addresses)| {
             addresses.iter().map(|(address, part)| (name.as_str(), address, Quantity::of(part)))
@@ -110,12 +111,12 @@ impl Resources {
         self.0.iter().map(|(name, addresses)| (name.as_str(), addresses))
     }
 
-    /// Adds one whole address. Adding an address that is there whole has no effect.
+    /// Adds one whole address. Has no effect if the whole address is already there.
     pub fn insert(&mut self, name: impl Into<String>, address: impl AsRef<str>) {
         self.0.entry(name.into()).or_default().add(address.as_ref(), WHOLE);
     }
 
-    /// Adds all addresses and parts of these resources. No address becomes more than whole.
+    /// Adds all addresses and fractions of these resources. No address becomes more than whole.
     pub fn add(&mut self, other: &Resources) {
         for (name, addresses) in &other.0 {
             let here = self.0.entry(name.clone()).or_default();
@@ -129,9 +130,9 @@ impl Resources {
         self.iter().collect()
     }
 
-    /// Takes the addresses for one executor, by the rule of `choose`. `None`, and nothing is taken, if a resource does
-    /// not suffice. The result names every resource that is asked for, even with an amount of 0, by the names that they
-    /// have here.
+    /// Takes the addresses for one executor, by the rule of `choose`. Returns `None` and takes nothing if a resource
+    /// does not suffice. The result contains every requested resource, even with an amount of 0, under its name in
+    /// `self`.
     ///
     /// Source: Spark Master, 4.0.1, for whole addresses.
     pub fn take(&mut self, asked: &ResourceAmounts) -> Option<Resources> {
@@ -144,7 +145,7 @@ impl Resources {
                 taken.0.entry(name.clone()).or_default();
             }
             let chosen = choose(self, name, *amount);
-            // Amounts that overlap may be covered one by one, and not together.
+            // If requested amounts overlap, there may be enough for one of them, but not for both.
             suffices &= chosen.len() as u64 == amount.addresses();
             for Chosen { resource, address, thousandths } in chosen {
                 self.subtract(&resource, &address, thousandths);
@@ -158,7 +159,7 @@ impl Resources {
         None
     }
 
-    /// Takes exactly these addresses and parts. `false`, and nothing is taken, if one of them is not there.
+    /// Takes exactly these addresses and fractions. Returns `false` and takes nothing if one of them is missing.
     #[must_use]
     pub fn take_these(&mut self, these: &Resources) -> bool {
         let is_here = |(name, addresses): (&String, &Addresses)| {
@@ -174,12 +175,12 @@ impl Resources {
         true
     }
 
-    /// Gives back what [`take`](Self::take) took.
+    /// Gives back the addresses that [`take`](Self::take) took.
     pub fn give_back(&mut self, taken: Resources) {
         self.add(&taken);
     }
 
-    /// The addresses and parts of addresses that are not in `other`.
+    /// The addresses and fractions of addresses that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &Resources) -> Resources {
         let mut rest = self.clone();
@@ -190,8 +191,9 @@ impl Resources {
         rest
     }
 
-    /// What remains after room for this number of executors is set aside. If there is too little, what there is of a
-    /// resource is set aside, the largest parts of addresses first, until it makes the missing quantity.
+    /// What remains after the amounts for this number of executors are set aside. If they do not all fit, the missing
+    /// quantity of a resource is still set aside from what is left: from the addresses with the largest free fractions
+    /// first, until the quantity is reached or nothing is left.
     #[must_use]
     pub fn less(&self, each: &ResourceAmounts, executors: u64) -> Resources {
         let mut left = self.clone();
@@ -209,7 +211,7 @@ impl Resources {
         left
     }
 
-    /// These addresses under the names by which they were asked for: `gpu`, where the Worker says `gpu:A100`.
+    /// These addresses under the names of the request: `gpu`, where the Worker has `gpu:A100`.
     #[must_use]
     pub fn as_asked(&self, asked: &ResourceAmounts) -> Resources {
         let mut renamed = Resources::default();
@@ -221,8 +223,8 @@ impl Resources {
         renamed
     }
 
-    /// The addresses of `given` under the names that they have here: the reverse of [`as_asked`](Self::as_asked). An
-    /// address that is not here keeps its name.
+    /// The addresses of `given` under the names that they have in `self`: the reverse of [`as_asked`](Self::as_asked).
+    /// An address that `self` does not have keeps its name.
     #[must_use]
     pub fn named_as_here(&self, given: &Resources) -> Resources {
         let mut renamed = Resources::default();
@@ -236,7 +238,7 @@ impl Resources {
         renamed
     }
 
-    /// The kinds of the resource's addresses, in order and without those that have none.
+    /// The kinds of the resource's addresses, in order. Kinds without addresses are left out.
     pub fn kinds<'a>(&'a self, name: &'a str) -> BTreeSet<&'a str> {
         self.of(name)
             .filter(|(_, addresses)| !addresses.is_empty())
@@ -254,7 +256,8 @@ impl Resources {
         self.of(name).map(|(_, addresses)| addresses.whole()).sum()
     }
 
-    /// Sets this quantity aside, the largest parts of addresses first, or all that there is.
+    /// Sets this quantity aside, from the addresses with the largest fractions first, until it is reached or nothing is
+    /// left.
     fn set_aside(&mut self, name: &str, quantity: Quantity) {
         let mut missing = quantity;
         while missing > Quantity::ZERO {

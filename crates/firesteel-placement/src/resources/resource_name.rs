@@ -1,12 +1,12 @@
 //! Names of custom resources: a name alone, or a name with a kind.
 //!
-//! A Worker says `gpu:A100=0,1` of addresses that are of a kind, and a Worker with two kinds names both. An executor
-//! that asks for `gpu:A100` is given addresses of this kind only, one that asks for `gpu:A100|H100` addresses of either
-//! kind, and one that asks for `gpu` addresses of any kind. A kind may be refined: `gpu:A100:80GB` is an `A100`.
+//! A Worker lists addresses of a kind as `gpu:A100=0,1`. A Worker with two kinds lists both. An executor that asks for
+//! `gpu:A100` gets only addresses of this kind. For `gpu:A100|H100` it gets addresses of either kind, and for `gpu`
+//! addresses of any kind. A kind may be refined: `gpu:A100:80GB` is an `A100`.
 
 /// Separates the name of a resource from its kind.
 const KIND: char = ':';
-/// Separates the kinds of which an executor accepts either.
+/// Separates several kinds, if an executor accepts any of them.
 const OR: char = '|';
 
 /// The name without the kind: `gpu` for `gpu:A100`.
@@ -21,8 +21,8 @@ pub fn kind(name: &str) -> Option<&str> {
     name.split_once(KIND).map(|(_, kind)| kind)
 }
 
-/// Whether addresses with the name `has` serve an executor that asks for `asked`: both names are equal, or `has` adds a
-/// kind, or has one of several kinds that are asked for.
+/// Whether addresses with the name `has` serve an executor that asks for `asked`. They do if the names are equal, if
+/// `has` adds a kind, or if `has` has one of several requested kinds.
 #[inline]
 #[must_use]
 pub fn serves(has: &str, asked: &str) -> bool {
@@ -43,8 +43,8 @@ fn is_one_of(has: &str, asked: &str) -> bool {
     }
 }
 
-/// The first two of these names that the same addresses may serve, so that one executor must not ask for both: `gpu`
-/// and `gpu:A100`. The names are in order. A name with several kinds must be the only one of its resource.
+/// The first two of these names that the same addresses may serve, such as `gpu` and `gpu:A100`. One executor must not
+/// ask for both. The names must be in order. A name with several kinds must be the only name of its resource.
 #[must_use]
 pub fn overlapping<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Option<(&'a str, &'a str)> {
     let overlap = |one: &str, other: &str| {

@@ -1,4 +1,4 @@
-//! Custom resources as words: how messages, files and sentences write them.
+//! Custom resources as text, as in messages, files and sentences.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,17 +11,17 @@ use super::amount::{Part, Quantity, WHOLE};
 use crate::Resources;
 
 impl Resources {
-    /// Each resource with its addresses as words: `0`, or `0@0.25` for a part.
+    /// Each resource with its addresses as words: `0`, or `0@0.25` for a fraction.
     pub fn words(&self) -> impl Iterator<Item = (&str, impl ExactSizeIterator<Item = Cow<'_, str>>)> {
         self.0.iter().map(|(name, addresses)| {
             (name.as_str(), addresses.iter().map(|(address, part)| written(address, part)))
         })
     }
 
-    /// The resources with these addresses as words: `0`, or `0@0.25` for a part.
+    /// Parses resources from addresses as words: `0`, or `0@0.25` for a fraction.
     ///
     /// # Errors
-    /// A word names an address that another one has named.
+    /// Two words name the same address.
     pub fn of_words<N: Into<String>, W: AsRef<str>>(
         resources: impl IntoIterator<Item = (N, impl IntoIterator<Item = W>)>,
     ) -> Result<Self, AddressTwice> {
@@ -40,11 +40,11 @@ impl Resources {
     }
 }
 
-/// Two words name the same address.
+/// The error that two words name the same address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the address {address:?} occurs twice")]
 pub struct AddressTwice {
-    /// The address.
+    /// The address that two words name.
     pub address: String,
 }
 
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Resources {
     }
 }
 
-/// Shown as `gpu=0,1@0.25;nic=a`, names and addresses in order. A resource without addresses is left out.
+/// Formats resources as `gpu=0,1@0.25;nic=a`, names and addresses in order. A resource without addresses is left out.
 impl fmt::Display for Resources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = self.words().filter(|(_, words)| words.len() > 0);
@@ -75,10 +75,10 @@ impl fmt::Display for Resources {
     }
 }
 
-/// An address with its part as one word: `0` if it is whole, `0@0.25` if it is a quarter.
+/// Formats an address with its fraction as one word: `0` if it is whole, `0@0.25` if it is a quarter.
 ///
-/// This is how addresses are written in messages and files, so that a program that does not know of parts reads a word
-/// where it expects one. A whole address that ends like a part is followed by `@1`.
+/// Messages and files contain addresses in this form, so that a program that does not support fractions finds a word
+/// where it expects one. If a whole address ends like a fraction, `@1` is added.
 fn written(address: &str, thousandths: u64) -> Cow<'_, str> {
     match Part::of(thousandths) {
         Some(part) => format!("{address}@{part}").into(),
@@ -87,12 +87,12 @@ fn written(address: &str, thousandths: u64) -> Cow<'_, str> {
     }
 }
 
-/// The address and the thousandths that a word means.
+/// Parses a word into the address and its thousandths.
 fn read(word: &str) -> (&str, u64) {
     split(word).unwrap_or((word, WHOLE))
 }
 
-/// The address and the thousandths of a word that says both.
+/// Splits a word that contains both an address and its thousandths.
 fn split(word: &str) -> Option<(&str, u64)> {
     let (address, part) = word.rsplit_once('@')?;
     let quantity: Quantity = part.parse().ok().filter(|quantity: &Quantity| quantity.to_string() == part)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An enum whose variants have names. It is derived: `#[derive(firesteel_protocol::Kind)]`.
+/// An enum whose variants have names. Implement it with `#[derive(firesteel_protocol::Kind)]`.
 pub trait Kind {
     /// The enum's name, such as `master event`.
     const ENUM: &'static str;
@@ -17,13 +17,13 @@ pub trait Kind {
         Self::NAMES[self.index()]
     }
 
-    /// What the log calls it: the variant's name, or, for an event that brings a message, what that is called.
+    /// The variant's name in the log. For an event that contains a message, the label is the message's.
     fn label(&self) -> Label {
         Label::of(self)
     }
 }
 
-/// What the log calls an event: `Deadline`, `Worker/Heartbeat`, `LaunchTask`.
+/// The name of an event in the log: `Deadline`, `Worker/Heartbeat`, `LaunchTask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     sender: Option<&'static str>,
@@ -31,13 +31,13 @@ pub struct Label {
 }
 
 impl Label {
-    /// The label of the variant itself, whatever it carries.
+    /// The label of the variant itself, without that of a message in the variant.
     #[must_use]
     pub fn of(named: &(impl Kind + ?Sized)) -> Self {
         Self { sender: None, kind: named.kind() }
     }
 
-    /// The same with the sender's role before it, for machines that several roles talk to.
+    /// Puts the sender's role before the label, for machines that receive messages from several roles.
     #[must_use]
     pub fn from(self, sender: &'static str) -> Self {
         Self { sender: Some(sender), ..self }
@@ -63,7 +63,7 @@ mod tests {
         Heartbeat,
     }
 
-    /// What a peer of one of several roles says.
+    /// A message from a peer of one of several roles.
     struct Inbound(Message);
 
     impl Inbound {

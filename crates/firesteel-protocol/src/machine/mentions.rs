@@ -2,7 +2,7 @@
 
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 
-/// The ids that a log note mentions. Its text contains them, too.
+/// The ids that a log note mentions. The note's text contains them, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mentions<'a> {
     pub app: Option<&'a AppId>,
@@ -13,10 +13,10 @@ pub struct Mentions<'a> {
 }
 
 impl<'a> Mentions<'a> {
-    /// A note that names no id.
+    /// The mentions of a note that names no id.
     pub const NONE: Self = Self { app: None, executor: None, worker: None, driver: None, peer: None };
 
-    /// The same note, which also names these ids.
+    /// Adds the other ids to these mentions.
     #[must_use]
     pub fn and(self, others: impl Into<Self>) -> Self {
         let others = others.into();

@@ -13,21 +13,21 @@ use crate::time::Timestamp;
 /// - [`apply`](Machine::apply) is total: it neither panics nor fails, whatever a peer sends. A bad request becomes a
 ///   refusal among the effects.
 /// - The one task that owns the machine performs the effects one by one, in order.
-/// - Time is only ever the argument `now`, which never goes back. Chance comes from a generator that the machine was
-///   seeded with.
+/// - The time is the argument `now`, which never goes back. Random numbers come from a generator whose seed the machine
+///   got when it was made.
 /// - Nothing waits inside `apply`: an answer is a later event.
 pub trait Machine {
     type Event: Kind + fmt::Debug + Send + 'static;
-    /// What the machine asks its shell to do.
+    /// What the machine asks its daemon to do.
     type Effect;
-    /// Why the machine wants to be woken.
+    /// Why the machine wants a call at its deadline.
     type Reason: fmt::Debug;
 
     /// Takes one event at the time `now`, changes the tables, and returns the effects in order.
     fn apply(&mut self, now: Timestamp, event: Self::Event) -> Vec<Self::Effect>;
 
-    /// When to call `apply` with the machine's deadline event if no other event comes before, and why. The event may
-    /// come early or late, since the machine compares `now` itself.
+    /// When to call `apply` with the machine's deadline event if no other event comes before, and why. The deadline
+    /// event may come early or late, because the machine compares `now` itself.
     fn next_deadline(&self) -> Option<(Timestamp, Self::Reason)>;
 
     /// Whether an event only asks for a copy of tables. Debug builds of the daemons do not check the invariants after
@@ -36,16 +36,16 @@ pub trait Machine {
         false
     }
 
-    /// Checks the invariants of the tables. The simulator calls it after every event. Debug builds of the daemons do so
-    /// too, except after events that [only ask](Self::only_asks), since a large state is read in many pages.
+    /// Checks the invariants of the tables. The simulator calls this after every event. Debug builds of the daemons
+    /// call it, too, except after events that [only ask](Self::only_asks): a client reads a large state in many pages.
     ///
     /// # Errors
     /// The first invariant that does not hold, as a sentence with its numbers.
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// The effects of the current event, in the order in which the shell performs them. Every machine has this field: its
-/// handlers add to it, and `apply` takes the batch out at its end.
+/// The effects of the current event, in the order in which the daemon performs them. Every machine has this field: its
+/// handlers add effects, and `apply` returns all of them at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects<E> {
     batch: Vec<E>,
@@ -74,13 +74,13 @@ impl<E> Effects<E> {
         self.batch.extend(effects);
     }
 
-    /// Takes the batch out for the shell, and leaves none behind.
+    /// Returns the effects for the daemon, and leaves none behind.
     pub fn take(&mut self) -> Vec<E> {
         std::mem::take(&mut self.batch)
     }
 
-    /// Records that a handler found an invariant broken and left its work undone. The machine goes on: the
-    /// log gets a warning, and `check` fails from now on.
+    /// Records that a handler found a broken invariant and did not do its work. The machine continues to run. The log
+    /// gets a warning, and `check` fails from now on.
     pub fn violated(&mut self, violation: Violation)
     where
         E: From<Violation>,
@@ -108,8 +108,8 @@ impl<E> Default for Effects<E> {
     }
 }
 
-/// The level of a note. Every machine's `Note` is derived (`#[derive(firesteel_protocol::Note)]`); the shell writes one
-/// line of the log for each note.
+/// The level of a note. Every machine has a type `Note`, which derives its level
+/// (`#[derive(firesteel_protocol::Note)]`). The daemon writes one line of the log for each note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteLevel {
     Info,

@@ -8,15 +8,14 @@ use crate::address::Address;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     Unreachable,
-    /// Something accepts connections there and did not answer in time, or not in full.
+    /// A program accepts connections at this address, but did not answer in time or did not send the whole answer.
     NoAnswer,
-    /// What answers there is something else, or of another version.
+    /// The program that answers is no Master, or a Master of another version.
     Stranger,
 }
 
 impl Evidence {
-    /// The most important evidence about several addresses: a Master that may answer later, then a peer that is no
-    /// Master.
+    /// The evidence that counts most: first a Master that may answer later, then a peer that is no Master.
     #[must_use]
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let mut most = Self::Unreachable;
@@ -38,13 +37,13 @@ pub struct ConnectError {
 }
 
 impl ConnectError {
-    /// An error of an address at which nothing could be reached.
+    /// An error for an address at which nothing could be reached.
     #[must_use]
     pub fn unreachable(words: impl Into<String>) -> Self {
         Self { evidence: Evidence::Unreachable, words: words.into() }
     }
 
-    /// An error of an address where something accepted the connection.
+    /// An error for an address where a program accepted the connection.
     #[must_use]
     pub fn no_answer(words: impl Into<String>) -> Self {
         Self { evidence: Evidence::NoAnswer, words: words.into() }

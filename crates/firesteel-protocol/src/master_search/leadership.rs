@@ -1,22 +1,22 @@
 //! Which of several Masters leads.
 //!
 //! One of the Masters that share a cluster leads, and the others stand by. A Master that begins to lead gets a greater
-//! epoch than every leader before it. So peers recognise a former leader by its epoch.
+//! epoch than all earlier leaders. So peers recognise an earlier leader by its smaller epoch.
 
 use crate::address::Address;
 use crate::wire::{Hello, Role};
 
-/// Whether a Master leads or stands by. It says so when a connection to it opens.
+/// Whether a Master leads or stands by. The Master sends this when a connection to it opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leadership {
     /// This Master leads.
     Here {
-        /// Its epoch. 0: it is the only Master, and was not elected.
+        /// The Master's epoch. 0: this is the only Master, and it was not elected.
         epoch: u64,
     },
-    /// This Master stands by. It closes the connection when it begins to lead, or when another Master does.
+    /// This Master stands by. It closes the connection when it begins to lead, or when another Master begins to lead.
     Elsewhere {
-        /// The Master that leads, if this one knows.
+        /// The Master that leads, if the standby Master knows it.
         leader: Option<Address>,
     },
 }
@@ -37,10 +37,10 @@ impl Leadership {
     }
 }
 
-/// What a seeker remembers about the leaders that it met or heard of.
+/// What a seeker remembers about leaders: those it connected to, and those that standby Masters named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Leaders {
-    /// The greatest epoch of a Master that was met.
+    /// The greatest epoch of all Masters that the seeker connected to.
     epoch: u64,
     /// The leader that a standby Master named last.
     named: Option<Address>,
@@ -50,7 +50,7 @@ impl Leaders {
     /// Records that a Master with this epoch claims to lead.
     ///
     /// # Errors
-    /// A Master with a greater epoch was met.
+    /// The seeker has connected to a Master with a greater epoch before.
     pub(crate) fn check_epoch(&mut self, master: &Address, epoch: u64) -> Result<(), LeaderConflict> {
         if let Some(dispute) = self.outdated(master, epoch) {
             return Err(dispute);
@@ -59,13 +59,13 @@ impl Leaders {
         Ok(())
     }
 
-    /// Why a Master with this epoch no longer counts: a Master with a greater epoch was met.
+    /// Why a Master with this epoch no longer counts, if a Master with a greater epoch was found.
     pub(crate) fn outdated(&self, master: &Address, epoch: u64) -> Option<LeaderConflict> {
         let is_outdated = epoch != 0 && epoch < self.epoch;
         is_outdated.then(|| LeaderConflict::Deposed { master: master.clone(), epoch, latest: self.epoch })
     }
 
-    /// Records the leader that a standby Master names. Returns whether the name is news: it is neither in `masters` nor
+    /// Records the leader that a standby Master names. Returns `true` if the leader is new: not in `masters`, and not
     /// the leader named before.
     pub(crate) fn hear(&mut self, leader: Option<Address>, masters: &[Address]) -> bool {
         let Some(leader) = leader else { return false };
@@ -83,13 +83,13 @@ impl Leaders {
 /// Two Masters that both claim to lead.
 #[derive(Clone, Debug, PartialEq, Eq, crate::Display)]
 pub enum LeaderConflict {
-    /// Another Master has led since. This one is not asked, and its messages no longer count.
+    /// Another Master has been elected since. The older leader is not asked, and its messages no longer count.
     #[display(
         "{} believes that it leads, in epoch {epoch}; epoch {latest} has begun: not listening to it",
         master.url()
     )]
     Deposed { master: Address, epoch: u64, latest: u64 },
-    /// The two know nothing of each other: at least one of them was not elected.
+    /// Neither Master knows the other: at least one of them was not elected.
     #[display(
         "{} and {} both lead, and know nothing of each other: Workers and applications of one do not see those of \
         the other. Give both spark.deploy.recoveryMode=ZOOKEEPER, or name only one of them",
@@ -97,14 +97,15 @@ pub enum LeaderConflict {
         other.url()
     )]
     Strangers {
-        /// The Master that was met first.
+        /// The Master that the seeker found first.
         one: Address,
         other: Address,
     },
 }
 
 impl LeaderConflict {
-    /// The dispute between a Master and the Masters that were met before, if there is one. Each comes with its epoch.
+    /// The conflict between a Master and the Masters found before, if there is one. The arguments contain each Master's
+    /// epoch.
     pub fn among<'a>(
         met: impl IntoIterator<Item = (&'a Address, u64)>,
         (master, epoch): (&Address, u64),

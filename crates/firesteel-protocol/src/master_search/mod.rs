@@ -1,8 +1,9 @@
 //! How a Worker, a driver or a launcher (the *seeker*) finds a Master to register with.
 //!
-//! Each round connects to every Master that is neither connected nor being connected to. Rounds follow each other until
-//! a Master registers the seeker, even while attempts of earlier rounds are still open: connecting to a dead machine
-//! takes long to fail, and another Master may have come back meanwhile. The pauses between rounds double up to a limit.
+//! Each round connects to every Master that is neither connected nor being connected to. A new round begins after a
+//! pause until a Master registers the seeker. It begins even if connection attempts of earlier rounds are still open,
+//! because an attempt to reach a dead machine takes long to fail. Meanwhile another Master may have come back. The
+//! pauses between rounds double up to a limit.
 
 pub mod connect_error;
 pub mod leadership;
@@ -29,8 +30,8 @@ use crate::time::Timestamp;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The search of one seeker. It keeps a `SentReport` for each asked Master, and the `Terms` of the Master that
-/// registered it.
+/// The search of one seeker. The search stores a `SentReport` for each asked Master, and the `Terms` of the Master that
+/// registered the seeker.
 ///
 /// ```text
 ///           start              a Master registers the seeker
@@ -47,17 +48,18 @@ pub struct MasterSearch<SentReport, Terms> {
     pace: Pace,
     give_up: GiveUp,
     state: State<Terms>,
-    /// Masters that are being connected to. If connecting outlasts its round, no second attempt is made until then.
+    /// Masters that are being connected to. If an attempt takes longer than a round, later rounds do not start a second
+    /// one.
     dialling: BTreeSet<Address>,
     /// Connected Masters that lead and have not answered.
     asked: BTreeMap<PeerId, Asked<SentReport>>,
-    /// Connected Masters that stand by. They are not asked. Each closes the connection when it begins to lead, or when
-    /// another Master does.
+    /// Connected Masters that stand by. The seeker does not ask them. A standby Master closes the connection when it
+    /// begins to lead, or when another Master does.
     standbys: BTreeMap<PeerId, Address>,
     leaders: Leaders,
     errors: BTreeMap<Address, ConnectError>,
     was_registered: bool,
-    /// Whether the search goes on after the present Master is lost.
+    /// Whether the seeker searches again if it loses the present Master.
     goes_on: bool,
     chance: ChaCha8Rng,
 }
@@ -67,7 +69,7 @@ pub struct Asked<SentReport> {
     pub master: Address,
     epoch: u64,
     until: Timestamp,
-    /// What the seeker keeps about this Master.
+    /// What the seeker has reported to this Master.
     pub told: SentReport,
 }
 
@@ -100,7 +102,7 @@ pub struct Registered<Terms> {
 }
 
 impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
-    /// A search that has not begun, for one of these Masters.
+    /// A search that has not begun. It will look for one of these Masters.
     pub fn new(masters: &[Address], pace: Pace, give_up: GiveUp, seed: u64) -> Self {
         Self {
             masters: distinct(masters),
@@ -137,7 +139,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         self.asked.get(&peer)
     }
 
-    /// Stores what the seeker told a Master that it is asking.
+    /// Stores what the seeker reported to a Master that it is asking.
     pub fn tell(&mut self, peer: PeerId, told: SentReport) {
         if let Some(asked) = self.asked.get_mut(&peer) {
             asked.told = told;
@@ -157,7 +159,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         matches!(self.state, State::Seeking { .. })
     }
 
-    /// Whether the connection is one to a Master, registered with or not.
+    /// Whether the connection goes to a Master, whether or not that Master has registered the seeker.
     pub fn is_master(&self, peer: PeerId) -> bool {
         self.asked.contains_key(&peer)
             || self.standbys.contains_key(&peer)
@@ -178,7 +180,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         }
     }
 
-    /// How long the seeker searches for its first Master, if that time is limited.
+    /// How long the seeker searches for its first Master. `None`: without a limit.
     pub fn patience(&self) -> Option<Duration> {
         match self.give_up {
             GiveUp::After(time) if !self.was_registered => Some(time),
@@ -186,7 +188,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         }
     }
 
-    /// Whether this Master is one of the Masters to try.
+    /// Whether this Master is in the list of Masters to try, or is the leader that a standby Master named.
     fn is_sought(&self, master: &Address) -> bool {
         self.leaders.with_named(&self.masters).any(|sought| sought == master)
     }
@@ -229,8 +231,8 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         orders
     }
 
-    /// Closes the connections to Masters that led before the one just met. Their messages may still be on their way,
-    /// and the later leader may have decided otherwise.
+    /// Closes the connections to Masters that led before the one just found. Messages of an earlier leader may still
+    /// arrive, and the new leader may have decided otherwise.
     fn leave_outdated(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
         let Self { leaders, asked, errors, .. } = self;
         let mut orders = Vec::new();
@@ -249,7 +251,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         orders
     }
 
-    /// A Master stands by, and may say which one leads.
+    /// Handles a Master that stands by, and the leader that it may name.
     fn on_standby(
         &mut self,
         now: Timestamp,
@@ -295,8 +297,8 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         orders
     }
 
-    /// Keeps the Master that registers the seeker, and closes the connections to all others. `None`: this Master was
-    /// not asked, or had answered before.
+    /// Keeps the Master that registers the seeker, and closes the connections to all others. `None`: the seeker did not
+    /// ask this Master, or the Master had already answered.
     pub fn on_registered(
         &mut self,
         peer: PeerId,
@@ -311,7 +313,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         Some((asked, orders))
     }
 
-    /// Handles a Master's refusal. `None`: this Master was not asked, or had answered before.
+    /// Handles a Master's refusal. `None`: the seeker did not ask this Master, or the Master had already answered.
     pub fn on_refused(&mut self, now: Timestamp, peer: PeerId) -> Option<(Address, Vec<Order<Terms>>)> {
         let Asked { master, .. } = self.asked.remove(&peer)?;
         let mut orders = vec![Order::Close(peer)];
@@ -321,8 +323,8 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         Some((master, orders))
     }
 
-    /// Repeats the registration at the seeker's Master, on the same connection, because the Master asked for it.
-    /// `None`: the peer is another Master.
+    /// Repeats the registration at the seeker's Master, on the same connection, because the Master asked for a
+    /// repetition. `None`: the peer is not that Master.
     pub fn on_asked_again(&mut self, now: Timestamp, peer: PeerId) -> Option<Registered<Terms>> {
         let registered = self.registered().filter(|registered| registered.peer == peer)?.clone();
         let (master, epoch) = (registered.master.clone(), registered.epoch);
@@ -331,7 +333,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         Some(registered)
     }
 
-    /// Handles the end of a connection. Returns the orders that follow, if it was a connection to a Master.
+    /// Handles the end of a connection. If it was a connection to a Master, returns the orders that follow.
     pub fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) -> Option<Vec<Order<Terms>>> {
         if self.standbys.remove(&peer).is_some() {
             let soon = jittered(self.pace.soon, &mut self.chance);
@@ -350,7 +352,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         Some(orders)
     }
 
-    /// Gives up the Master that had registered the seeker. Seeks another one, if the search goes on.
+    /// Handles the loss of the Master that had registered the seeker. Searches for another one, if the search goes on.
     fn lose(&mut self, now: Timestamp) -> Option<Order<Terms>> {
         let next = match self.goes_on {
             true => self.seeking_again(now),
@@ -365,7 +367,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
     /// Replaces the list of Masters. Drops the Masters that are not in the new list.
     pub fn move_to(&mut self, now: Timestamp, masters: &[Address]) -> Vec<Order<Terms>> {
         self.masters = distinct(masters);
-        // The old Masters' claims no longer count.
+        // Claims to lead by the old Masters no longer count.
         self.leaders = Leaders::default();
         let stay = &self.masters;
         let standbys = std::mem::take(&mut self.standbys).into_keys();
@@ -385,7 +387,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         orders
     }
 
-    /// Ends the search for good, but keeps a Master that has registered the seeker.
+    /// Ends the search for good. A Master that has registered the seeker stays connected.
     pub fn stop_looking(&mut self) -> Vec<Order<Terms>> {
         self.goes_on = false;
         match self.state {
@@ -394,7 +396,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         }
     }
 
-    /// Forgets all Masters.
+    /// Leaves and forgets all Masters.
     pub fn leave(&mut self) -> Vec<Order<Terms>> {
         let mut orders = self.leave_others();
         if let State::Registered(Registered { peer, .. }) = std::mem::replace(&mut self.state, State::Idle) {

@@ -16,11 +16,11 @@ pub enum Order<Terms> {
     /// The Master that had registered the seeker is lost.
     Lost {
         master: Address,
-        /// What it said when it registered the seeker.
+        /// The terms that the Master sent when it registered the seeker.
         terms: Terms,
     },
     Remark(Remark),
-    /// Nobody registers the seeker, and it gives up.
+    /// The seeker gives up, because no Master has registered it.
     GiveUp,
 }
 
@@ -36,13 +36,13 @@ pub enum Remark {
     Silent {
         master: Address,
     },
-    /// A Master was asked and hung up.
+    /// A Master was asked and closed the connection.
     HungUp {
         master: Address,
     },
     StandsBy {
         master: Address,
-        /// The Master that leads, if it knows.
+        /// The Master that leads, if the standby Master knows it.
         leader: Option<Address>,
     },
     LeaderConflict(LeaderConflict),
@@ -54,10 +54,10 @@ pub enum Remark {
     },
 }
 
-/// What a seeker wakes up for.
+/// Why a seeker is called at its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
-    /// A Master, or all of them, did not answer in time.
+    /// At least one Master did not answer in time.
     Timeout,
     Round,
 }

@@ -1,12 +1,12 @@
-//! How often and how long a Master is sought.
+//! How often and for how long a seeker searches for a Master.
 
 use std::time::Duration;
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// Each pause is multiplied with a random factor from this range. So seekers do not all come back at once. Source:
-/// Spark Worker, 4.0.1, which draws it once only.
+/// Each pause is multiplied by a random factor from this range, so that seekers do not all return at the same time.
+/// Source: Spark Worker, 4.0.1, which draws the factor only once.
 const JITTER: std::ops::Range<f64> = 0.5..1.5;
 
 /// How often rounds begin.
@@ -16,9 +16,10 @@ pub struct Pace {
     pub first: Duration,
     /// The longest pause of a seeker that was never registered.
     pub longest: Duration,
-    /// The longest pause of a seeker that was registered before, which should find a returning Master soon.
+    /// The longest pause of a seeker that was registered before. It is short, so that the seeker finds a returning
+    /// Master soon.
     pub returning: Duration,
-    /// The pause after a standby Master has closed the connection: it leads now, or another Master does.
+    /// The pause after a standby Master has closed the connection: either this Master or another one leads now.
     pub soon: Duration,
 }
 
@@ -29,7 +30,7 @@ pub enum GiveUp {
     Rounds(u32),
 }
 
-/// This pause, multiplied with a random factor from [`JITTER`].
+/// This pause, multiplied by a random factor from [`JITTER`].
 pub(super) fn jittered(pause: Duration, chance: &mut ChaCha8Rng) -> Duration {
     pause.mul_f64(chance.random_range(JITTER))
 }

@@ -1,4 +1,4 @@
-//! The rounds of a search: their beginning, the connections that they make, and the end of the search.
+//! The rounds of a search: how they begin, which connections they make, and how the search ends.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use super::{ANSWER_TIMEOUT, Due, GiveUp, MasterSearch, Order, Remark, State};
 use crate::master_search::connect_error::ConnectError;
 use crate::time::{Timestamp, doubled};
 
-/// How long before the time of [`GiveUp::After`] the last round begins, so that a Master can still answer.
+/// The last round begins this long before the time of [`GiveUp::After`], so that a Master can still answer.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
 impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
-    /// When the seeker wakes up next, and what for.
+    /// When the seeker must be called next, and why.
     pub fn next_deadline(&self) -> Option<(Timestamp, Due)> {
         let State::Seeking { next_round, give_up, .. } = self.state else { return None };
         let silent = self.asked.values().map(|asked| asked.until);
@@ -66,7 +66,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         orders
     }
 
-    /// Connects to all Masters that are not connected nor being connected to.
+    /// Connects to all Masters that are neither connected nor being connected to.
     fn dial(&mut self) -> Vec<Order<Terms>> {
         let Self { masters, leaders, asked, standbys, dialling, .. } = self;
         let asked = asked.values().map(|asked| &asked.master);
@@ -75,7 +75,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         others.filter(|master| dialling.insert((*master).clone())).cloned().map(Order::Connect).collect()
     }
 
-    /// Ends the round if no Master is left that could answer: plans the next round, or gives up.
+    /// Ends the round if no Master that could still answer is left. Then plans the next round, or gives up.
     pub(super) fn end_round(&self, now: Timestamp) -> Option<Order<Terms>> {
         let State::Seeking { next_round, rounds, .. } = self.state else { return None };
         if !self.asked.is_empty() || !self.dialling.is_empty() {
@@ -88,8 +88,8 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         self.remarks().then_some(Order::Remark(next))
     }
 
-    /// Whether to report how the present round went. A seeker that was registered before may try for days. So it
-    /// reports the first, the second, the fourth, the eighth round and so on.
+    /// Whether to report the result of the present round. A seeker that was registered before may try for days. So it
+    /// reports only the first, second, fourth, eighth round and so on.
     pub(super) fn remarks(&self) -> bool {
         let rounds = self.rounds();
         !self.was_registered || rounds == 0 || rounds.is_power_of_two()
@@ -109,7 +109,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         jittered(pause, &mut self.chance)
     }
 
-    /// Makes the next round begin within this time.
+    /// Makes the next round begin after this pause, unless it begins earlier.
     pub(super) fn hurry(&mut self, now: Timestamp, pause: Duration) -> Vec<Order<Terms>> {
         if let State::Seeking { next_round, .. } = &mut self.state {
             *next_round = (now + pause).min(*next_round);

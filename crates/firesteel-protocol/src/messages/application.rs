@@ -1,4 +1,4 @@
-//! One application in detail, for status clients: its requests, its executors, and why it has no more.
+//! One application in detail, for status clients: its requests, its executors, and why it does not have more executors.
 
 use firesteel_placement::advanced::words::counted;
 use firesteel_placement::explain::advice::Advice;
@@ -16,7 +16,7 @@ pub enum ApplicationAnswer {
     Known(Box<ApplicationDetail>),
     Unknown,
     Ambiguous {
-        /// The ids of these applications, or of the first of them if there are very many.
+        /// The ids of these applications. If there are very many, only the first ones.
         apps: Vec<AppId>,
     },
 }
@@ -32,14 +32,14 @@ pub enum KillAnswer {
     Over {
         app: AppId,
         state: ApplicationState,
-        /// What became of its work, if its driver said so.
+        /// The result of the application's work, if its driver reported one.
         outcome: Option<Outcome>,
         ended: Timestamp,
     },
     Unknown,
     /// Several live applications have this name. None was ended.
     Ambiguous {
-        /// The ids of these applications, or of the first of them if there are very many.
+        /// The ids of these applications. If there are very many, only the first ones.
         apps: Vec<AppId>,
     },
 }
@@ -50,7 +50,8 @@ pub struct ApplicationDetail {
     pub now: Timestamp,
     /// The Master's URL, `spark://host:port`.
     pub master: String,
-    /// The application with its live and ended executors, from the requested number on.
+    /// The application with its live and ended executors. Executors with smaller numbers than the requested one are
+    /// left out.
     pub application: ApplicationView,
     /// The number to request next, if there are more executors than fit one page.
     pub next_executor: Option<ExecutorId>,
@@ -61,35 +62,35 @@ pub struct ApplicationDetail {
 /// How the scheduler sees a live application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingStatus {
-    /// The application's own policy. `None`: the Master's.
+    /// The application's own policy. `None`: the Master's policy applies.
     pub policy: Option<Policy>,
     pub profiles: Vec<ProfileView>,
-    /// Cores of ended executors that are not replaced. They count against the maximum.
+    /// Cores of ended executors that are not replaced. They count towards the application's maximum.
     pub cores_spent: Cores,
     pub failures: u32,
-    /// No executor is launched before this time, because of those failures.
+    /// No executor is launched before this time, because executors failed.
     pub relaunch_at: Option<Timestamp>,
     /// The Workers excluded for the application, longest exclusion first, at most [`MOST_EXCLUDED`].
     pub excluded: Vec<ExcludedWorker>,
     /// The number of excluded Workers that are not listed.
     pub more_excluded: u64,
-    /// The impaired Workers, which get nothing new, by id, at most [`MOST_EXCLUDED`].
+    /// The impaired Workers, which get no new executors, by id; at most [`MOST_EXCLUDED`].
     pub impaired: Vec<ImpairedWorker>,
-    /// The number of live applications that are served before it and may want more executors. These have a higher
+    /// The number of live applications that are served before this one and may want more executors. They have a higher
     /// priority in its queue, or the same priority and an earlier registration.
     pub ahead: u64,
-    /// What the application waits for besides room.
+    /// What the application waits for besides free resources.
     pub blocker: Option<Blocker>,
     pub cluster: ClusterView,
     /// The other applications that hold the most cores, at most [`MOST_HOLDERS`].
     pub holders: Vec<Holder>,
     /// The number of other applications that hold cores and are not listed.
     pub more_holders: u64,
-    /// The Workers that are late, at most [`MOST_EXCLUDED`]. Those with the most executors of the application come
-    /// first.
+    /// The Workers that have missed heartbeats, at most [`MOST_EXCLUDED`]. Workers with more executors of the
+    /// application come first.
     pub late: Vec<LateWorker>,
-    /// The expected start, if room is reserved for the application and enough running applications have estimated run
-    /// times.
+    /// The expected start. Known only if resources are reserved for the application and enough running applications
+    /// have estimated run times.
     pub expected_start: Option<Timestamp>,
 }
 
@@ -100,14 +101,14 @@ pub struct LateWorker {
     pub executors: u64,
 }
 
-/// A Worker that gets nothing new because something is wrong with it.
+/// A Worker that gets no new executors because something is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImpairedWorker {
     pub worker: WorkerId,
     pub impairment: Impairment,
 }
 
-/// What an application waits for, besides room for one more executor.
+/// What an application waits for, besides free resources for one more executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum Blocker {
     /// The application starts with several executors at once.
@@ -118,42 +119,43 @@ pub enum Blocker {
     )]
     Gang {
         executors: u64,
-        /// The number of its executors that there is room for.
+        /// For how many of the application's executors there are free resources.
         room: u64,
-        /// The number of executors that have reserved room, by Worker. Only the first Workers are listed if there are
-        /// very many.
+        /// For how many executors resources are reserved on each Worker. If there are very many Workers, only the first
+        /// are listed.
         kept: Vec<(WorkerId, u64)>,
     },
-    /// It starts with several executors at once. Even empty Workers have room for fewer.
+    /// The application starts with several executors at once, but not so many fit on the Workers, even if these were
+    /// empty.
     #[display(
         "it needs {executors} executors at once, and all Workers together have room for {room}: it can \
         never begin on this cluster"
     )]
     NeverFits {
         executors: u64,
-        /// The number of executors that fit all Workers together, even when these are empty.
+        /// The number of executors that fit on all Workers together if these were empty.
         room: u64,
     },
-    /// The free room is reserved for another gang, which comes first.
+    /// The free resources are reserved for another gang, which comes first.
     #[display("{}", reserved_for(app, name, *backfill))]
     Reserved {
         app: AppId,
         name: String,
-        /// Whether applications behind the gang may use room that is not reserved.
+        /// Whether applications behind the gang may use resources that are not reserved.
         backfill: bool,
     },
 }
 
-/// A Worker that is excluded for one or all applications, because executors ended there before they were proven.
+/// A Worker that is excluded for one application or for all, because executors ended there before they were proven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludedWorker {
     pub worker: WorkerId,
     pub end: EarlyEnd,
-    /// The number of such ends in a row. Executors that were launched together count once.
+    /// The number of early ends in a row. Executors that were launched together count once.
     pub times: u32,
     pub until: Timestamp,
-    /// Whether it is excluded for all applications. This happens if executors of several applications fail there but
-    /// run elsewhere.
+    /// Whether the Worker is excluded for all applications. This happens if executors of several applications fail
+    /// there but run elsewhere.
     pub for_all: bool,
 }
 
@@ -161,10 +163,10 @@ pub struct ExcludedWorker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum EarlyEnd {
-    /// It could not be started, or ended with a code other than 0 or a signal.
+    /// The executor could not be started, ended with an exit code other than 0, or was ended by a signal.
     #[display("fail")]
     Failed,
-    /// It ended with exit code 0.
+    /// The executor ended with exit code 0.
     #[display("end at once")]
     Finished,
 }
@@ -204,10 +206,10 @@ pub const MOST_HOLDERS: usize = 10;
 pub struct ClusterView {
     pub workers: u64,
     pub cores: Cores,
-    /// The number of free cores that can be given away now.
+    /// The number of free cores that the Master can assign now.
     pub cores_free: Cores,
     pub memory: MiB,
-    /// The amount of free memory that can be given away now.
+    /// The amount of free memory that the Master can assign now.
     pub memory_free: MiB,
 }
 
@@ -220,13 +222,13 @@ pub struct Holder {
     pub executors: u64,
 }
 
-/// The executors of one resource profile: their needs, their number, and why there are no more.
+/// The executors of one resource profile: their needs, their number, and why there are not more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileView {
     pub id: ProfileId,
     pub size: ExecutorSize,
     pub memory: MiB,
-    /// The number of addresses that one executor needs of each custom resource.
+    /// How much of each custom resource one executor needs.
     pub resources: ResourceAmounts,
     pub limit: ExecutorLimit,
     pub held: u64,
@@ -234,9 +236,9 @@ pub struct ProfileView {
     pub may_have_more: bool,
     /// The number of Workers that could hold one executor if they were empty.
     pub large_enough: u64,
-    /// The number of Workers that have room for one more executor now.
+    /// The number of Workers that have enough free resources for one more executor now.
     pub with_room: u64,
-    /// Why there are fewer executors than asked for, if so.
+    /// Why there are fewer executors than the application asked for, if this is the case.
     pub shortfall: Option<Shortfall>,
     /// The changes that would allow the next executor. Only the first profiles have it.
     pub outlook: Option<Outlook>,

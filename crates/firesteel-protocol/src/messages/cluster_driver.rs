@@ -1,4 +1,4 @@
-//! Cluster drivers: programs that were submitted to run on a Worker. The messages about them between clients, Master
+//! Cluster drivers: programs that users submit to run on a Worker. Also the messages about them between clients, Master
 //! and Workers.
 
 use std::fmt;
@@ -14,15 +14,15 @@ use crate::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverDescription {
-    /// The user who submitted it: `ann@host`.
+    /// The user who submitted the cluster driver: `ann@host`.
     pub user: String,
-    /// The program, its arguments, and the variables that are added to the Worker's environment.
+    /// The program, its arguments, and the variables that the Worker adds to its own environment.
     pub command: Command,
     pub cores: Cores,
     pub memory: MiB,
-    /// Whether it is started again when it fails or its Worker is lost.
+    /// Whether the cluster driver is started again when it fails or its Worker is lost.
     pub supervise: bool,
-    /// The number of addresses that it needs of each custom resource, or the part of one address.
+    /// How much of each custom resource the cluster driver needs: a number of addresses, or a fraction of one address.
     pub resources: ResourceAmounts,
 }
 
@@ -50,23 +50,25 @@ pub struct DriverLaunch {
 /// Source: Spark Master and Worker, 4.0.1. Spark never uses UNKNOWN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverState {
-    /// It waits for a Worker. In a Worker's report: it did not run there, and must be placed elsewhere.
+    /// The cluster driver waits for a Worker. In a Worker's report: it did not run on this Worker, and must be placed
+    /// elsewhere.
     Submitted,
-    /// It was given to a Worker. In a Worker's report: it runs there, or will be started again.
+    /// The cluster driver was given to a Worker. In a Worker's report: it runs there, or will be started again.
     Running,
-    /// Its process ended with exit code 0.
+    /// The driver's process ended with exit code 0.
     Finished,
-    /// Its Worker was lost, and another cluster driver was submitted in its place.
+    /// The cluster driver's Worker was lost, and another cluster driver was submitted in its place.
     Relaunching {
-        /// The id of the cluster driver that takes its place.
+        /// The id of the cluster driver that replaces this one.
         successor: DriverId,
     },
-    /// Its Worker has not returned since the Master was restarted.
+    /// The cluster driver's Worker has not returned since the Master was restarted.
     Unknown,
-    /// It was ended on request. Has the exit status if its process had started and that is known.
+    /// The cluster driver was ended on request. Contains the exit status if the process had started and the status is
+    /// known.
     Killed(Option<ExitStatus>),
     Failed(ExitStatus),
-    /// It could not be started, or its Worker was lost.
+    /// The cluster driver could not be started, or its Worker was lost.
     Error(DriverError),
 }
 
@@ -74,7 +76,7 @@ pub enum DriverState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DriverError {
     NotStarted(StartFailure),
-    /// Its Worker is lost, so how it ended is unknown.
+    /// The Worker is lost, so it is unknown how the cluster driver ended.
     WorkerLost(LossReason),
     #[display("the Worker was stopped")]
     WorkerStopped,
@@ -107,7 +109,7 @@ impl DriverState {
         }
     }
 
-    /// How its process ended, if that is known.
+    /// How the cluster driver's process ended, if that is known.
     #[must_use]
     pub fn exit_status(&self) -> Option<ExitStatus> {
         match self {
@@ -136,7 +138,7 @@ impl DriverState {
     }
 }
 
-/// Written as `FAILED (exit code 1)`.
+/// Formats a state as `FAILED (exit code 1)`.
 impl fmt::Display for DriverState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
@@ -154,12 +156,12 @@ impl fmt::Display for DriverState {
 pub struct DriverReport {
     pub driver: DriverId,
     pub state: DriverState,
-    /// The usage of its last process, if it has ended and was measured.
+    /// What the driver's last process used, if it has ended and was measured.
     pub used: Option<Used>,
 }
 
 impl DriverReport {
-    /// The report of this state, without usage.
+    /// A report of this state, without usage.
     #[must_use]
     pub fn new(driver: DriverId, state: DriverState) -> Self {
         Self { driver, state, used: None }
@@ -171,26 +173,26 @@ impl DriverReport {
 pub struct DriverView {
     pub id: DriverId,
     pub user: String,
-    /// Its program with the arguments, quoted as for a shell.
+    /// The driver's program with the arguments, quoted as for a shell.
     pub command: String,
     pub cores: Cores,
     pub memory: MiB,
     pub supervise: bool,
     pub state: DriverState,
     pub submitted: Timestamp,
-    /// When it was given to its Worker, if it was.
+    /// When the Master gave the cluster driver to its Worker, if it did.
     pub launched: Option<Timestamp>,
     pub ended: Option<Timestamp>,
-    /// Its Worker, or the last one that it had.
+    /// The driver's Worker, or the last one that it had.
     pub worker: Option<DriverLocation>,
-    /// The name under which it was submitted, if it was given one.
+    /// The name under which the driver was submitted, if it has one.
     pub name: Option<String>,
     pub needs: ResourceAmounts,
-    /// Its addresses, or the addresses that it had when it ended. Empty while it waits for a Worker.
+    /// The custom resources that the driver holds, or held when it ended. Empty while it waits for a Worker.
     pub has: Resources,
-    /// How often it was started again on its last Worker, if it was or will be.
+    /// How often the driver was started again on its last Worker. `None`: it was not, and will not be now.
     pub restarts: Option<DriverRestarts>,
-    /// Why it waits for a Worker, while it does.
+    /// Why the driver waits for a Worker, while it waits.
     pub wait: Option<DriverWait>,
 }
 
@@ -211,27 +213,27 @@ pub struct DriverRestarts {
     /// The number of starts after the first one.
     pub restarts: u32,
     pub last: ExitStatus,
-    /// When it is started again, while it pauses.
+    /// When the cluster driver is started again, while it pauses.
     pub until: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DriverWait {
-    /// There is no Worker that takes cluster drivers.
+    /// No Worker accepts cluster drivers.
     #[display("no Worker is there that takes drivers")]
     NoWorker,
-    /// It is too large for every Worker, even for an empty one.
+    /// The cluster driver is too large for every Worker, even for an empty one.
     #[display(
         "no Worker is large enough or has its resources: the largest have {} and {memory}",
         counted(cores.0, "core")
     )]
     TooLarge {
-        /// The most cores of a Worker.
+        /// The number of cores of the Worker that has the most.
         cores: Cores,
-        /// The most memory of a Worker.
+        /// The memory of the Worker that has the most.
         memory: MiB,
     },
-    /// Some Workers are large enough, but none of them has room now or may be given anything.
+    /// Some Workers are large enough, but none of them has enough free resources now, or none may get a driver.
     #[display("{} {} large enough, and none has room now", counted(*workers, "Worker"), are(*workers))]
     NoRoom {
         /// The number of Workers that are large enough.
@@ -249,7 +251,8 @@ pub enum DriverWait {
 }
 
 impl DriverRestarts {
-    /// The restarts in words, at this time of the Master: `2 restarts, last exit code 1, next start in 3.5 s`.
+    /// Describes the restarts in words, at this time of the Master: `2 restarts, last exit code 1, next start in 3.5
+    /// s`.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> String {
         let Self { restarts, last, until } = self;
@@ -268,7 +271,7 @@ pub enum SubmitDriverAnswer {
 pub enum RefusedDriver {
     #[display("a driver needs a program")]
     NoProgram,
-    /// It has no cores or no memory, or more than any Worker can have.
+    /// The cluster driver asks for no cores or no memory, or for more than any Worker can have.
     #[display("a driver has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")]
     UnsoundSize { cores: Cores, memory: MiB },
     #[display("its command and variables take {length} bytes, and the Master takes at most {most}")]
@@ -285,12 +288,12 @@ pub enum RefusedDriver {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillDriverAnswer {
-    /// Its Worker is told to end it.
+    /// The Master orders the driver's Worker to end it.
     Asked {
-        /// The id of the cluster driver that is ended. If the named one was relaunched, this is its successor.
+        /// The id of the cluster driver that is ended. If the requested one was relaunched, this is its successor.
         driver: DriverId,
     },
-    /// It was still waiting for a Worker, and will not start.
+    /// The cluster driver was still waiting for a Worker, and will not start.
     Killed {
         /// The id of the cluster driver that waited.
         driver: DriverId,

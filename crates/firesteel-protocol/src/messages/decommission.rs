@@ -17,17 +17,17 @@ pub enum DecommissionAnswer {
         /// The number of Workers that are not listed.
         more: u64,
     },
-    /// No living Worker has this id, or is on a host with this name.
+    /// No living Worker has this id, and none is on a host with this name.
     Unknown,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeavingWorker {
     pub id: WorkerId,
-    /// The number of executors that it still has.
+    /// The number of executors that the Worker still runs.
     pub executors: u64,
-    /// The number of cluster drivers that it still has.
+    /// The number of cluster drivers that the Worker still runs.
     pub drivers: u64,
-    /// Whether the Worker ends by itself after its last executor and cluster driver. Spark's own Workers do not.
+    /// Whether the Worker ends by itself after its last executor and cluster driver. Spark's own Workers do not end.
     pub ends_itself: bool,
 }

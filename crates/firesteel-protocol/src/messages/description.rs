@@ -13,41 +13,41 @@ use crate::secret::Secret;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApplicationDescription {
-    /// The application's name, for people. It need not be unique.
+    /// The application's name, for people. Several applications may have the same name.
     pub name: String,
     pub user: String,
-    /// `spark.cores.max`: the maximum number of its cores. `None`: the Master's default.
+    /// `spark.cores.max`: the maximum number of the application's cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
     pub command: ExecutorCommand,
     pub directory: TaskDirectory,
-    /// The default resource profile: what its executors need.
+    /// The default resource profile: what one executor needs.
     pub profile: ResourceProfile,
     /// The initial number of executors wanted of the default profile.
     pub initial_limit: ExecutorLimit,
     pub relaunch: Relaunch,
-    /// The policy by which Workers are chosen. `None`: the Master's.
+    /// The policy that chooses Workers. `None`: the Master's policy.
     pub policy: Option<Policy>,
     /// The files that are put into the executors' directories, if there are any.
     pub files: Option<ApplicationFiles>,
-    /// The name of its queue at the Master. `None`: the queue called `default`, or else the first.
+    /// The name of the application's queue at the Master. `None`: the queue called `default`, or else the first queue.
     pub queue: Option<String>,
-    /// The priority in its queue. Higher priorities are served first.
+    /// The application's priority in its queue. Higher priorities are served first.
     pub priority: i32,
-    /// The number of executors that it needs at once to start, limited to its request. Later executors come one by one.
-    /// 0 and 1: all executors come one by one.
+    /// The number of executors that the application needs at once to start; at most the number it asks for. Later
+    /// executors come one by one. 0 and 1: all executors come one by one.
     pub gang: u64,
-    /// One more than the highest executor number that the driver has seen. A restarted ApplicationMaster
-    /// continues from it. A Master that gives the application a new id starts with 0 again.
+    /// One more than the highest executor number that the driver has seen. For a restarted ApplicationMaster, executor
+    /// numbers continue from this one. A Master that gives the application a new id starts at 0 again.
     pub first_executor: ExecutorId,
-    /// A random token that its driver drew at its start. Only a driver with this token gets the application back.
+    /// A random token that the driver drew at its start. A returning driver must show the same token.
     pub token: Secret,
-    /// Data that a restarted Master needs to call the driver, in the driver's own protocol. Empty: the driver returns
-    /// by itself.
+    /// Data that a restarted Master needs to call the driver, in the driver's own protocol. Empty: the driver
+    /// reconnects by itself.
     pub callback: Bytes,
 }
 
 impl ApplicationDescription {
-    /// Makes a description of these parts. No other code names all fields.
+    /// Makes a description from these parts. Only this function lists all fields.
     #[must_use]
     pub fn new(submitter: Submitter, executors: WantedExecutors, placing: Placing, work: Work) -> Self {
         let Submitter { name, user } = submitter;
@@ -89,8 +89,8 @@ impl Submitter {
     }
 }
 
-/// The needs of an application's executors, and their number. The default is one executor on each Worker with room, all
-/// replaced when they end.
+/// What an application's executors need, and how many it wants. The default is one executor on each Worker with free
+/// resources. Each executor is replaced when it ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedExecutors {
     pub profile: ResourceProfile,
@@ -101,14 +101,14 @@ pub struct WantedExecutors {
     pub first: ExecutorId,
 }
 
-/// How the Master schedules an application. The default is the Master's policy and queue, with executors one
-/// by one.
+/// How the Master schedules an application. By default, the Master's policy and queue apply, and executors come one by
+/// one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placing {
     pub policy: Option<Policy>,
     pub queue: Option<String>,
     pub priority: i32,
-    /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
+    /// The number of executors that the application needs at once to start. 0 and 1: executors come one by one.
     pub gang: u64,
 }
 
@@ -117,12 +117,12 @@ pub struct Placing {
 pub struct Work {
     pub command: ExecutorCommand,
     pub directory: TaskDirectory,
-    /// The files that are put into that directory, if there are any.
+    /// The files that are put into the executors' directories, if there are any.
     pub files: Option<ApplicationFiles>,
 }
 
 impl Work {
-    /// A command in each executor's own directory, without files.
+    /// A command that runs in each executor's own directory, without files.
     #[must_use]
     pub fn of(command: impl Into<ExecutorCommand>) -> Self {
         Self { command: command.into(), directory: TaskDirectory::Executor, files: None }
@@ -132,7 +132,7 @@ impl Work {
 /// Why an application cannot start with the number of executors that it asks for at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum UnsoundGang {
-    /// Its executors have no fixed number of cores.
+    /// The application's executors have no fixed number of cores.
     #[error("to start {executors} executors at once, set the cores of each executor")]
     NoCores { executors: u64 },
     /// The executors need more cores than the application may have.

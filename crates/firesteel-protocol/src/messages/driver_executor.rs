@@ -1,4 +1,4 @@
-//! The messages by which an executor registers with its driver, and tasks and their output travel.
+//! The messages by which an executor registers with its driver, and by which tasks and their output are sent.
 
 use bytes::Bytes;
 use firesteel_placement::{Cores, Resources};
@@ -23,23 +23,23 @@ pub enum ExecutorToDriver {
         /// The application's secret, which the executor was started with.
         secret: Secret,
     },
-    /// An attempt changed its state. `Ended` comes after the last `TaskOutput`.
+    /// An attempt's state has changed. `Ended` comes after the last `TaskOutput`.
     StatusUpdate { attempt: AttemptId, state: TaskState },
-    /// A piece of a task's output. An executor never sends more bytes over both streams than the credit that the driver
-    /// gave.
+    /// A piece of a task's output. The driver grants a credit of bytes, and an executor never sends more, over both
+    /// streams together.
     TaskOutput {
         attempt: AttemptId,
         stream: Stream,
-        /// The bytes, at least one.
+        /// The output's bytes, at least one.
         bytes: Bytes,
     },
-    /// The executor is alive. It sends one every interval of [`HeartbeatRules`].
+    /// Shows that the executor is alive. The executor sends one at each interval of [`HeartbeatRules`].
     Heartbeat,
-    /// The machine has too few processes, open files or too little memory to begin this attempt. The attempt does not
-    /// count. The executor can take fewer tasks for now.
+    /// The machine does not have enough processes, open files or memory to start this attempt. The attempt does not
+    /// count. For now, the executor can take fewer tasks.
     TaskGivenBack {
         attempt: AttemptId,
-        /// What the machine is short of.
+        /// What the machine has too little of.
         failure: StartFailure,
     },
 }
@@ -52,7 +52,7 @@ pub enum DriverToExecutor {
     LaunchTask {
         attempt: AttemptId,
         spec: TaskSpec,
-        /// The executor's addresses that the task may use, alone or with other tasks.
+        /// The executor's addresses that the task may use. Other tasks may share them.
         resources: Resources,
         /// The number of bytes of output that the executor may send before it gets more credit.
         credit: u64,
@@ -60,22 +60,22 @@ pub enum DriverToExecutor {
     KillTask {
         attempt: AttemptId,
     },
-    /// Allows this many more bytes of output.
+    /// Lets the executor send this many more bytes of output.
     OutputCredit {
         attempt: AttemptId,
         bytes: u64,
     },
     StopExecutor,
-    /// The driver is alive. It sends one every interval of [`HeartbeatRules`].
+    /// Shows that the driver is alive. The driver sends one at each interval of [`HeartbeatRules`].
     Heartbeat,
 }
 
-/// How an executor and its driver show each other that they are alive.
+/// How often an executor and its driver send heartbeats to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeartbeatRules {
     /// Each side sends the other a heartbeat at this interval, in milliseconds.
     pub interval_millis: u64,
-    /// An executor ends after it has received nothing from its driver for this time, in milliseconds.
+    /// An executor ends if it has received nothing from its driver for this time, in milliseconds.
     pub patience_millis: u64,
 }
 
@@ -84,7 +84,7 @@ pub struct TaskSpec {
     pub command: Command,
     pub directory: TaskDirectory,
     pub stdin: Bytes,
-    /// The number of the executor's cores that it takes. Less than 1 counts as 1.
+    /// The number of the executor's cores that the task takes. Less than 1 counts as 1.
     pub cores: Cores,
 }
 
@@ -98,7 +98,7 @@ impl TaskSpec {
     /// The maximum number of bytes that the task takes on the wire.
     #[must_use]
     pub fn wire_length(&self) -> usize {
-        // A length before each text takes 5 bytes at most for any text that fits a frame.
+        // The length before a text takes at most 5 bytes, for any text that fits in a frame.
         let text = |text: &String| text.len() + 5;
         let Command { program, arguments, environment } = &self.command;
         let variables = environment.iter().map(|(name, value)| text(name) + text(value));
@@ -121,7 +121,7 @@ pub enum TaskDirectory {
     /// The executor's own directory.
     #[default]
     Executor,
-    /// This directory, which must exist on the executor's machine. Its path stands for [any bytes](crate::byte_text).
+    /// This directory, which must exist on the executor's machine. The path may contain [any bytes](crate::byte_text).
     Path(String),
 }
 
@@ -135,8 +135,8 @@ pub enum TaskState {
 pub enum TaskEnd {
     /// The process ended by itself.
     Exited(ExitStatus),
-    /// The process was ended on request. If the driver did not request it, the executor itself is ending: a task sent
-    /// to it now would not run.
+    /// The process was ended on request. If the driver did not request this, the executor itself is ending and would
+    /// not run new tasks.
     #[display("killed")]
     Killed,
     NotStarted(StartFailure),
@@ -160,10 +160,10 @@ pub enum Stream {
 pub enum RefusedExecutor {
     #[display("it belongs to another application")]
     OtherApplication,
-    /// An executor of this number is connected, or has been and has ended.
+    /// An executor with this number is already connected, or was connected and has ended.
     #[display("its number is taken")]
     NumberTaken,
-    /// The executor has too many addresses to fit a frame with a task.
+    /// The executor has so many addresses that a task with them would not fit in a frame.
     #[display("it has more addresses than can be told to a task")]
     TooManyAddresses,
     #[display("the application is ending")]
@@ -171,7 +171,7 @@ pub enum RefusedExecutor {
     /// The executor does not know the application's secret: its Worker did not start it for this application.
     #[display("it does not know the application's secret")]
     WrongSecret,
-    /// The Master has not announced an executor with this number, and too many unannounced executors wait.
+    /// The Master has not announced an executor with this number, and already too many unannounced executors wait.
     #[display("the Master has not assigned an executor of this number")]
     Unannounced,
 }

@@ -1,4 +1,4 @@
-//! The messages by which a driver registers an application, asks for executors and hears of them.
+//! The messages by which a driver registers an application, asks for executors, and receives news about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,37 +13,38 @@ use crate::wire::Message;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToMaster {
-    /// Registers an application. A repetition on the same connection is answered with the same id.
+    /// Registers an application. If the driver repeats it on the same connection, the Master answers with the same id.
     RegisterApplication(Box<ApplicationDescription>),
     /// The application is done. If the connection ends without this message, the application has failed.
     UnregisterApplication {
         app: AppId,
-        /// What became of its work. `None`: the driver does not say.
+        /// The result of the application's work. `None`: the driver does not report one.
         outcome: Option<Outcome>,
     },
-    /// Sets the number of executors that the application wants, by resource profile. Other profiles keep their target.
-    /// A lower target ends no executor.
+    /// Sets the number of executors that the application wants, by resource profile. Profiles that are not named keep
+    /// their target. A lower target ends no executor.
     RequestExecutors {
         app: AppId,
         /// The new number of executors, by profile.
         targets: Vec<ExecutorTarget>,
     },
-    /// Ends executors. The target stays, so the Master replaces them unless the target was lowered before.
+    /// Ends executors. The target does not change: the Master replaces the executors, unless the driver lowered the
+    /// target before.
     KillExecutors { app: AppId, executors: Vec<ExecutorId> },
     /// Names the hosts on which the application wants executors, and the hosts on which it wants none. Replaces the
-    /// previous message; sent at most once a second.
+    /// previous message. The driver sends it at most once a second.
     PreferHosts { app: AppId, preferences: Box<HostPreferences> },
     /// Asks why the application has fewer executors than it asked for.
     RequestShortfall { app: AppId },
     /// Registers an application that a Master had registered before: the first message on a new connection. If the
-    /// Master still has it, it answers with the same id, and repeats what the driver may have missed: `ExecutorAdded`
-    /// and `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here that has ended.
-    /// Other Masters register it as a new one, or report how it ended.
+    /// Master still has the application, it answers with the same id. It then repeats what the driver may have missed:
+    /// `ExecutorAdded` and `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here
+    /// that has ended. Any other Master registers the application as a new one, or reports how it ended.
     ResumeApplication(Resumption),
 }
 
 impl DriverToMaster {
-    /// The application that the message registers, for the first time or again.
+    /// The application that this message registers, for the first time or again. `None` for other messages.
     #[must_use]
     pub fn application(&self) -> Option<&ApplicationDescription> {
         match self {
@@ -70,33 +71,33 @@ impl DriverToMaster {
     }
 }
 
-/// An application that a driver brings back.
+/// An application whose driver registers it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumption {
     pub app: AppId,
     /// The executors that the driver believes to be live.
     pub executors: Vec<ExecutorId>,
-    /// The application, with its token, for a Master that does not know it.
+    /// The application, with its token. A Master that does not know the application registers it from this.
     pub description: Box<ApplicationDescription>,
 }
 
 /// Which of an application's executors are replaced when they end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relaunch {
-    /// All executors: the application holds as many as it wants while it lives. It is ended after too many failures in
-    /// a row, so that an application does not stay if its executors cannot run.
+    /// All executors are replaced, so the application keeps the number that it wants. The Master ends the application
+    /// after too many failures in a row. So an application whose executors cannot run does not stay.
     ///
     /// Source: Spark Master, 4.0.1, which has no other rule.
     #[default]
     WhenEnded,
-    /// Only executors that did not end by themselves: their Worker was lost, or was shut down and ended them. If an
-    /// executor exited or could not be started, its end is final. The application then wants one executor less,
-    /// whatever the exit status.
+    /// Only executors that did not end by themselves are replaced: their Worker was lost, or was shut down and ended
+    /// them. If an executor exited or could not be started, its end is final, whatever the exit status. The application
+    /// then wants one executor less.
     WhenLost,
 }
 
 impl Relaunch {
-    /// Whether an executor's end is final: it is not replaced, and the application wants one less.
+    /// Whether an executor's end is final: the executor is not replaced, and the application wants one executor less.
     #[must_use]
     pub fn is_final(self, end: &ExecutorState) -> bool {
         match (self, end) {
@@ -119,8 +120,9 @@ impl Relaunch {
     }
 }
 
-/// The limit after the final end of one executor, with `held` executors left. The application's maximum of cores falls
-/// by that executor's cores. Without limit and maximum, no executor is added.
+/// The limit after the final end of one executor, when `held` executors are left. The application's maximum of cores
+/// falls by the ended executor's cores. If the application has neither a limit nor a maximum, no executor is added any
+/// more.
 #[must_use]
 pub fn limit_after_final_end(limit: ExecutorLimit, max_cores: Cores, held: u64) -> ExecutorLimit {
     match limit {
@@ -130,24 +132,24 @@ pub fn limit_after_final_end(limit: ExecutorLimit, max_cores: Cores, held: u64) 
     }
 }
 
-/// The needs of one executor of a profile. Custom resources are never inherited from the default profile.
+/// The needs of one executor of a profile. A profile does not inherit custom resources from the default profile.
 ///
 /// Source: Spark Master, 4.0.1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceProfile {
-    /// The cores of one executor. `None`: as in the default profile. `None` in the default profile: one
-    /// executor on each Worker, with as many cores as it can get.
+    /// The cores of one executor. `None`: as in the default profile. `None` in the default profile itself: one executor
+    /// on each Worker, with as many cores as the Worker has free.
     pub cores: Option<Cores>,
-    /// The memory of one executor. `None`: as in the default profile. `None` in the default profile: 1 GiB.
+    /// The memory of one executor. `None`: as in the default profile. `None` in the default profile itself: 1 GiB.
     pub memory: Option<MiB>,
-    /// The amount needed of each custom resource.
+    /// How much of each custom resource one executor needs.
     pub resources: ResourceAmounts,
 }
 
 impl ResourceProfile {
-    /// The maximum of cores and of MiB, so that sums cannot overflow.
+    /// The maximum of cores, and of memory in MiB. With it, sums cannot overflow.
     pub const MOST: i64 = i32::MAX as i64;
-    /// The maximum number of custom resources of one executor. Every explanation lists them.
+    /// The maximum number of custom resources of one executor. It is low because every explanation lists all of them.
     pub const MOST_RESOURCES: usize = 16;
     /// The longest name of a custom resource, in bytes.
     pub const LONGEST_NAME: usize = 100;
@@ -155,9 +157,9 @@ impl ResourceProfile {
     /// Checks that an executor can have this profile.
     ///
     /// # Errors
-    /// It has less than one core or negative memory, or more than [`MOST`](Self::MOST) of either; more custom resources
-    /// than [`MOST_RESOURCES`](Self::MOST_RESOURCES); a name longer than [`LONGEST_NAME`](Self::LONGEST_NAME); or a
-    /// resource both with a kind and without.
+    /// The profile has less than one core or negative memory, or more than [`MOST`](Self::MOST) of either; more custom
+    /// resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES); a name longer than
+    /// [`LONGEST_NAME`](Self::LONGEST_NAME); or a resource both with a kind and without one.
     pub fn check(&self) -> Result<(), UnsoundProfile> {
         if let Some(cores) = self.cores.filter(|cores| !(1..=Self::MOST).contains(&cores.0)) {
             return Err(UnsoundProfile::Cores(cores));
@@ -171,7 +173,7 @@ impl ResourceProfile {
     /// Checks that an executor or a cluster driver can have these custom resources.
     ///
     /// # Errors
-    /// As for [`check`](Self::check).
+    /// The same errors as [`check`](Self::check).
     pub fn check_resources(resources: &ResourceAmounts) -> Result<(), UnsoundProfile> {
         if resources.len() > Self::MOST_RESOURCES {
             return Err(UnsoundProfile::Resources(resources.len()));
@@ -198,41 +200,41 @@ pub enum UnsoundProfile {
     /// The name of a custom resource is too long: it has this many bytes.
     #[error("the name of a custom resource cannot have {0} bytes: at most {most}", most = ResourceProfile::LONGEST_NAME)]
     Name(usize),
-    /// It asks for a resource both with a kind and without, as for `gpu` and `gpu:A100`.
+    /// The profile asks for the same resource with a kind and without one, such as `gpu` and `gpu:A100`.
     #[error("nobody can ask for a resource both with a kind and without, as for gpu and gpu:A100")]
     Overlapping,
 }
 
-/// The hosts where an application's waiting tasks prefer to run. Hosts have the names that Workers give themselves.
+/// The hosts where an application's waiting tasks prefer to run. Host names are the ones that Workers register with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostPreferences {
-    /// The number of waiting tasks with preferred hosts. A task that prefers three hosts counts once here, and once for
-    /// each of them below.
+    /// The number of waiting tasks with preferred hosts. A task that prefers three hosts counts once here. In
+    /// `preferred`, it counts once for each of the three.
     pub tasks: u64,
     /// The number of waiting tasks that prefer each host; at most [`MOST_PREFERRED`] hosts.
     pub preferred: BTreeMap<String, u64>,
-    /// The racks by host: of the preferred hosts and of other hosts in those racks; at most [`MOST_ROWS`].
+    /// The rack of each host: of the preferred hosts, and of other hosts in the same racks; at most [`MOST_ROWS`].
     pub racks: BTreeMap<String, String>,
     /// Hosts where no executor is to be launched, because executors fail there but not elsewhere.
     pub avoided: BTreeSet<String>,
 }
 
-/// The maximum number of preferred hosts, and of avoided ones.
+/// The maximum number of preferred hosts, and also of avoided hosts.
 pub const MOST_PREFERRED: usize = 1024;
-/// The maximum number of hosts with a rack.
+/// The maximum number of hosts whose rack is given.
 pub const MOST_ROWS: usize = 16_384;
 
-/// The maximum number of an application's resource profiles that are wanted or have executors. The Master looks at each
-/// of them in every pass, and forgets the others.
+/// The maximum number of an application's resource profiles that are wanted or have executors. In every pass, the
+/// Master looks at all of them. It forgets all other profiles.
 pub const MOST_PROFILES: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorTarget {
-    /// The profile's number. The needs of its executors are fixed when the Master first hears of the number. They stay
+    /// The profile's number. The needs of its executors are fixed when the Master first receives the number. They stay
     /// fixed until the profile is not wanted and has no executors.
     pub id: ProfileId,
     pub profile: ResourceProfile,
-    /// The number of executors wanted, including those that it has.
+    /// The number of executors wanted, including the executors that the application already has.
     pub total: u64,
 }
 
@@ -242,11 +244,11 @@ pub enum MasterToDriver {
         app: AppId,
         /// The Master's URL, `spark://host:port`.
         master_url: String,
-        /// The maximum number of cores: what the application asked for, or the Master's default.
-        /// [`Cores::UNLIMITED`]: no maximum.
+        /// The maximum number of cores: as requested by the application, or the Master's default. [`Cores::UNLIMITED`]:
+        /// no maximum.
         max_cores: Cores,
-        /// Executors with lower numbers belonged to an earlier attempt at the application, and are gone.
-        /// A Master sends 0.
+        /// Executors with lower numbers belonged to an earlier attempt at the application and no longer exist. A Master
+        /// sends 0.
         first_executor: ExecutorId,
     },
     ExecutorAdded {
@@ -256,67 +258,67 @@ pub enum MasterToDriver {
         host: String,
         cores: Cores,
         memory: MiB,
-        /// The port that the Worker listens on; in YARN mode that of the NodeManager.
+        /// The port that the Worker listens on. In YARN mode, the port of the NodeManager.
         port: u16,
     },
     ExecutorUpdated {
         executor: ExecutorId,
         state: ExecutorState,
-        /// The lost host, if the executor was lost with its Worker.
+        /// The lost host, if the executor's whole Worker was lost.
         lost_host: Option<String>,
     },
-    /// The executor will be ended soon, not through its own fault. It should get no more tasks, and tasks that are lost
-    /// with it have not failed. Its end is reported later.
+    /// The executor will be ended soon, through no fault of its own. The driver should give it no more tasks. Tasks
+    /// that are lost with the executor do not count as failed. The executor's end is reported later.
     ///
-    /// Source: Spark Master, 4.0.1, which tells the state DECOMMISSIONED.
+    /// Source: Spark Master, 4.0.1, which sends the state DECOMMISSIONED.
     ExecutorLeaving {
         executor: ExecutorId,
         /// The host, if its whole Worker leaves.
         host: Option<String>,
     },
-    /// A Worker is lost. Every driver is told, whether or not it had executors there.
+    /// A Worker is lost. The Master sends this to every driver, even to one without executors on that Worker.
     WorkerRemoved {
         worker: WorkerId,
         host: String,
         reason: LossReason,
     },
     ApplicationRemoved(ApplicationEnd),
-    /// The application has ended, and none of its executors is left. Each was reported in an `ExecutorUpdated`, or is
-    /// lost with its Worker.
+    /// The application has ended, and none of its executors is left. An `ExecutorUpdated` has reported the end of each
+    /// executor, unless it was lost with its Worker.
     ExecutorsGone {
         app: AppId,
     },
-    /// The answer to `RequestExecutors`: whether the Master did it.
+    /// The answer to `RequestExecutors`: whether the Master accepted the request.
     ExecutorsRequested {
-        /// Whether the application is the driver's own and the targets are valid.
+        /// Whether the application belongs to this driver and the targets are valid.
         accepted: bool,
     },
-    /// The answer to `KillExecutors`: whether the Master did it.
+    /// The answer to `KillExecutors`: whether the Master accepted the request.
     ExecutorsKilled {
-        /// Whether the application is the driver's own.
+        /// Whether the application belongs to this driver.
         accepted: bool,
     },
-    /// The answer to `RequestShortfall`: the profiles that have fewer executors than asked for, and why.
+    /// The answer to `RequestShortfall`: the profiles that have fewer executors than the driver asked for, and why.
     Shortfalls(Vec<(ProfileId, Shortfall)>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum ApplicationEnd {
-    /// The driver said that the application is done.
+    /// The driver reported that the application is done.
     #[display("finished{}", outcome.as_ref().map(|it| format!("; {it}")).unwrap_or_default())]
     Finished { outcome: Option<Outcome> },
-    /// The driver's connection ended without a message. Spark calls this finished.
+    /// The driver's connection ended before it reported that the application is done. Spark calls this finished.
     #[display("its driver's connection ended")]
     DriverLost,
     #[display("{} failed in a row, the last with {last}", counted(*failures, "executor"))]
     ExecutorsFailed { failures: u32, last: ExecutorState },
-    /// Another user or program than its driver ended it.
+    /// A user or program other than the driver ended the application.
     #[display("it was killed by {by}")]
     Killed {
-        /// The user who ended it: `ann@host`.
+        /// The user who ended the application: `ann@host`.
         by: String,
     },
-    /// Its own ApplicationMaster gave it up.
+    /// The application's own ApplicationMaster gave up.
     #[display("it was given up: {reason}")]
     GivenUp { reason: String },
     #[display("refused: {reason}")]

@@ -1,4 +1,4 @@
-//! The states of an executor, as Master, Worker and driver report them.
+//! The states of an executor, as Master, Worker and driver report them to each other.
 
 use std::fmt;
 
@@ -20,16 +20,16 @@ use crate::process::{ExitStatus, StartFailure};
 ///                                LOST   (its Worker is gone, or it was preempted; from LAUNCHING too)
 /// ```
 ///
-/// Source: Spark Master and Worker, 4.0.1. There a signal shows as code 128 + n.
+/// Source: Spark Master and Worker, 4.0.1. Spark shows an end by signal n as exit code 128 + n.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ExecutorState {
-    /// The executor is assigned to a Worker; its process has not started.
+    /// The executor is assigned to a Worker, but its process has not started.
     Launching,
     Running,
-    /// The executor was ended on request. Has the exit status if its process had started.
+    /// The executor was ended on request. Contains the exit status if the process had started.
     Killed(Option<ExitStatus>),
     Failed(StartFailure),
-    /// The end of the executor is unknown because its Worker is lost, or the Master took the executor back for another
+    /// It is unknown how the executor ended: its Worker is lost, or the Master took the executor back for another
     /// application.
     Lost(LossReason),
     Exited(ExitStatus),
@@ -44,7 +44,7 @@ impl ExecutorState {
         }
     }
 
-    /// How the process ended, if it ran and that is known.
+    /// How the executor's process ended, if it ran and that is known.
     #[must_use]
     pub fn exit_status(&self) -> Option<ExitStatus> {
         match self {
@@ -68,7 +68,7 @@ impl ExecutorState {
     }
 }
 
-/// Written as `EXITED (exit code 1)`.
+/// Formats a state as `EXITED (exit code 1)`.
 impl fmt::Display for ExecutorState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
@@ -81,37 +81,37 @@ impl fmt::Display for ExecutorState {
     }
 }
 
-/// Why an executor is lost, or its Worker with it.
+/// Why an executor is lost, or a Worker and its executors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum LossReason {
     #[display("the Worker's connection ended")]
     Disconnected,
-    /// The Master heard nothing from the Worker for too long.
+    /// The Master received nothing from the Worker for too long.
     #[display("no heartbeat from the Worker for {seconds} s")]
     HeartbeatTimeout {
         /// The timeout in seconds, as set by `spark.worker.timeout`.
         seconds: u64,
     },
-    /// The Worker returned on a new connection and does not know the executor. The order to launch it was lost with the
-    /// old connection.
+    /// The Worker returned on a new connection and does not know the executor. The order to launch the executor was
+    /// lost with the old connection.
     #[display("the request to launch it was lost with the Worker's old connection")]
     LaunchLost,
-    /// The Master took the executor back for another application. It did not fail, and is
-    /// replaced when there is room.
+    /// The Master took the executor back for another application. This is not a failure, and the executor is replaced
+    /// when there are free resources.
     #[display("preempted by {by}")]
     Preempted { by: AppId },
-    /// The cluster manager ended its container, for reasons outside of the executor.
+    /// The cluster manager ended the executor's container, for reasons outside of the executor.
     #[display("{why}")]
     Container { why: String },
-    /// The executor was ended because it used more memory than its container has.
+    /// The executor was ended because it used more memory than its container allows.
     #[display("{why}")]
     OverMemory {
-        /// The cluster manager's message about it.
+        /// The cluster manager's message about the memory.
         why: String,
     },
     #[display("the Worker did not answer the request to launch it")]
     Unanswered,
-    /// The executor could not be started, and its Worker says that it can start none.
+    /// The executor could not be started, and its Worker reports that it cannot start any executor.
     #[display("the Worker can start no executors: {why}")]
     CannotStart { why: String },
     /// The Master was restarted, and the Worker did not return in time.

@@ -19,7 +19,7 @@ pub const MAX_CHUNK: usize = 256 << 10;
 /// The files that are put into the directory of every executor of an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationFiles {
-    /// The address that Workers fetch the files from, on the driver's machine.
+    /// The address on the driver's machine from which Workers fetch the files.
     pub source: Address,
     /// The files, at most [`MOST_FILES`], with distinct names.
     pub files: Vec<FileDescription>,
@@ -38,7 +38,7 @@ pub struct FileDescription {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileKind {
-    /// A file that is copied as it is.
+    /// A file that is copied without changes.
     Plain,
     Executable,
     /// A directory with the contents of an archive.
@@ -59,7 +59,7 @@ pub enum ArchiveFormat {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Sha256(pub [u8; 32]);
 
-/// Written in hexadecimal, as `sha256sum` writes it.
+/// Formats the digest in hexadecimal, as `sha256sum` does.
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -74,7 +74,7 @@ impl fmt::Debug for Sha256 {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsoundFiles {
-    /// A name that a file in an executor's directory cannot have.
+    /// A file in an executor's directory cannot have this name.
     #[error("{name:?} cannot be the name of a file in an executor's directory")]
     Name { name: String },
     #[error("two files are called {name:?}")]
@@ -97,7 +97,7 @@ impl ApplicationFiles {
     /// Checks the names and the number of the files.
     ///
     /// # Errors
-    /// The first thing that is wrong with the list.
+    /// The first invalid name, or the number of files if there are too many.
     pub fn check(&self) -> Result<(), UnsoundFiles> {
         if self.files.len() > MOST_FILES {
             return Err(UnsoundFiles::TooMany { found: self.files.len() });
@@ -127,25 +127,25 @@ impl ApplicationFiles {
     }
 }
 
-/// A message from a Worker to a driver. The Worker waits for the answer before it asks again.
+/// A message from a Worker to a driver. The Worker waits for the answer before it sends the next one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToDriver {
-    /// Asks for the bytes of a file from `offset` on. They come as chunks, in order, up to the file's end.
+    /// Asks for the bytes of a file from `offset` to its end. They come in order, as several `FileChunk` messages.
     RequestFile {
         sha256: Sha256,
-        /// The position of the first byte, at most the file's length.
+        /// The position of the first byte; at most the file's length.
         offset: u64,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToWorker {
-    /// The next bytes of the file, 1 to [`MAX_CHUNK`].
+    /// The next bytes of the file: from 1 byte to [`MAX_CHUNK`].
     FileChunk(Bytes),
-    /// The driver cannot send the rest of this file, and asking again would not help.
+    /// The driver cannot send the rest of this file, and a repeated request would not help.
     RequestFileFailed { reason: String },
-    /// Other Workers are served first, this one later. The message is repeated often enough to show the Worker that the
-    /// driver is alive.
+    /// The driver serves other Workers first, and this one later. The driver repeats the message often enough to show
+    /// the Worker that it is alive.
     FileDelayed,
 }
 

@@ -6,7 +6,7 @@ use super::{ApplicationView, DriverView};
 use crate::ids::ExecutorId;
 use crate::time::Timestamp;
 
-/// The history remembers at most this number of an application's executors: those with the highest numbers.
+/// The maximum number of an application's executors that the history remembers: those with the highest numbers.
 pub const MOST_PAST_EXECUTORS: usize = 100;
 
 /// An application or a cluster driver that has ended.
@@ -14,34 +14,34 @@ pub const MOST_PAST_EXECUTORS: usize = 100;
 pub enum PastRow {
     Application(Box<PastApplication>),
     Driver {
-        /// Its number in the order of submission.
+        /// The driver's number in the order of submission.
         number: u64,
         view: Box<DriverView>,
-        /// The usage of its last process, if that was measured.
+        /// The usage of the driver's last process, if it was measured.
         used: Option<Used>,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastApplication {
-    /// Its number in the order of registration.
+    /// The application's number in the order of registration.
     pub number: u64,
-    /// The application with its executors, at most [`MOST_PAST_EXECUTORS`].
+    /// The application with at most [`MOST_PAST_EXECUTORS`] of its executors.
     pub view: ApplicationView,
-    /// What executors used, for those that were measured.
+    /// What the executors used, for the executors that were measured.
     pub used: Vec<(ExecutorId, Used)>,
 }
 
-/// The usage of a process with all its descendants, until its end or the last measurement.
+/// What a process and all its descendants used, until the end or the last measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     /// The processor time, user and system, in milliseconds.
     pub cpu_millis: u64,
-    /// The highest measured memory in RAM, in bytes. 0 if it ended before the first measurement.
+    /// The highest measured memory in RAM, in bytes. 0 if the process ended before the first measurement.
     pub peak_memory: u64,
 }
 
-/// The position of a row in the history. They are in the order of their ends.
+/// The position of a row in the history. Rows are in the order in which applications and drivers ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HistoryCursor {
     pub ended: Timestamp,
@@ -63,11 +63,11 @@ impl Default for PastNumber {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryPage {
-    /// The Master's time.
+    /// The Master's time when it answered.
     pub now: Timestamp,
-    /// The rows, in the order of their ends.
+    /// The rows, in the order in which applications and drivers ended.
     pub rows: Vec<PastRow>,
-    /// The place to ask from next, if there are more.
+    /// The position from which to ask next, if there are more rows.
     pub next: Option<HistoryCursor>,
 }
 
@@ -83,8 +83,8 @@ impl PastRow {
 }
 
 impl PastApplication {
-    /// What all its executors used in total, and the highest memory peak of any one of them. `None`: nothing was
-    /// measured.
+    /// What all the application's executors used together, with the highest memory peak of any executor. `None`:
+    /// nothing was measured.
     #[must_use]
     pub fn used(&self) -> Option<Used> {
         let add = |all: Used, one: Used| Used {

@@ -1,8 +1,8 @@
 //! How clients read logs of executors and cluster drivers from Workers.
 //!
-//! A log is everything that an executor or a cluster driver wrote to one of its outputs, in any number of files.
-//! Positions are counted in bytes from the first byte ever written, so they do not change when files are rolled,
-//! compressed or removed.
+//! A log is everything that an executor or a cluster driver wrote to standard output, or to standard error, in any
+//! number of files. Positions are counted in bytes from the first byte ever written. So they do not change when files
+//! are rolled, compressed or removed.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct LogRange {
     pub from: LogStart,
 }
 
-/// Who writes a log. Written as `executor 3 of app-1`, or as the id of a cluster driver.
+/// The writer of a log. Formatted as `executor 3 of app-1`, or as the id of a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, crate::Display)]
 pub enum LogAuthor {
     #[display("executor {} of {}", _0.executor, _0.app)]
@@ -43,7 +43,7 @@ pub enum LogAuthor {
 }
 
 impl LogAuthor {
-    /// The id that names a directory in the work directory: the application's, or the cluster driver's.
+    /// The id whose directory in the work directory contains the log: the application's, or the cluster driver's.
     #[must_use]
     pub fn directory_id(&self) -> &str {
         match self {
@@ -54,7 +54,7 @@ impl LogAuthor {
 }
 
 impl LogRange {
-    /// The request to send to the Worker.
+    /// The request for this log, to send to the Worker.
     #[must_use]
     pub fn question(self) -> ClientToWorker {
         let Self { author, stream, from } = self;
@@ -81,28 +81,28 @@ impl From<DriverLogRequest> for LogRange {
     }
 }
 
-/// A position in a log to begin at.
+/// The position in a log from which to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogStart {
-    /// This byte, or the first one that is still kept.
+    /// Starts at this byte, or at the first byte that is still kept.
     Offset(u64),
-    /// This number of bytes before the end, or the first byte that is kept.
+    /// Starts this number of bytes before the end, or at the first byte that is still kept.
     LastBytes(u64),
-    /// This number of lines before the end, or the first byte that is kept. Text after the last line break counts as a
-    /// line.
+    /// Starts this number of lines before the end, or at the first byte that is still kept. Text after the last line
+    /// break counts as a line.
     LastLines(u64),
 }
 
-/// A piece of a log. A client that wants more sends another request, from the piece's end.
+/// A piece of a log. To read more, a client sends another request, which starts at the piece's end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPiece {
     /// The position of the piece's first byte.
     pub start: u64,
-    /// The piece, at most [`crate::wire::MAX_LOG_PIECE`] bytes. Empty only at the log's end.
+    /// The bytes of the piece; at most [`crate::wire::MAX_LOG_PIECE`]. Empty only at the log's end.
     pub bytes: Bytes,
-    /// The position of the log's end when it was read.
+    /// The position of the log's end when the Worker read the log.
     pub length: u64,
-    /// Whether the log is complete: the executor or cluster driver had ended before the log was read.
+    /// Whether the log is complete: the executor or cluster driver had ended before the Worker read the log.
     pub is_over: bool,
 }
 
@@ -114,7 +114,7 @@ pub enum RefusedLog {
     /// The Worker has not answered the client's previous request yet.
     #[display("the question before was not answered yet")]
     OneAtATime,
-    /// There is no such log: its author never ran here, or its directory was removed.
+    /// The log does not exist: its executor or driver never ran on this Worker, or the directory was removed.
     #[display("it never ran there, or {directory} was removed")]
     NoLog { directory: String },
     #[display("{error}")]

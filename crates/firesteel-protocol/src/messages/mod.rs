@@ -1,7 +1,7 @@
-//! The messages between the machines. Each pair of machines has a file. The names are Spark's.
+//! The messages between the state machines. There is one file for each pair of machines. The names are Spark's.
 //!
-//! The order of fields and variants is part of the protocol (see [`crate::wire`]), and never changes. New variants go
-//! to the end of the enum of a pair; `additions` says which [version](crate::version) added them.
+//! The order of fields and variants is part of the protocol (see [`crate::wire`]) and never changes. New variants are
+//! added at the end of an enum. The module `additions` lists which [version](crate::version) added them.
 
 mod application;
 mod client;

@@ -1,23 +1,23 @@
-//! What became of an application's work.
+//! The result of an application's work.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What became of an application's work. Its driver reports this when it unregisters. The application's state is
-/// separate: it is `FINISHED` however the work went, as in Spark.
+/// The result of an application's work. The driver reports it when it unregisters. The application's state is separate:
+/// it is `FINISHED` for every result, as in Spark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 #[kind("outcome")]
 pub enum Outcome {
     /// All of the work was done.
     Succeeded,
     Failed(OutcomeWords),
-    /// The user ended the application before all of its work was done.
+    /// The user ended the application before all of the work was done.
     Cancelled(OutcomeWords),
 }
 
 /// A few words about an outcome, such as `3 of 10 items failed`: at most [`LONGEST`](Self::LONGEST) bytes on one line.
-/// Longer words are cut and control characters are dropped, also from a peer's message.
+/// Longer texts are cut, and control characters are removed, also in a message from a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String")]
 pub struct OutcomeWords(String);
@@ -28,13 +28,13 @@ impl Outcome {
         Self::Failed(words.into().into())
     }
 
-    /// The user ended the application early. The words say how, and which work was not done.
+    /// The user ended the application early. The words describe how, and which work was not done.
     #[must_use]
     pub fn cancelled(words: impl Into<String>) -> Self {
         Self::Cancelled(words.into().into())
     }
 
-    /// The words about it. `None` for a success.
+    /// The words about the outcome. `None` for a success.
     #[must_use]
     pub fn words(&self) -> Option<&str> {
         match self {
@@ -43,7 +43,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome in one word: `succeeded`, `failed`, `cancelled`.
+    /// The outcome as one word: `succeeded`, `failed`, `cancelled`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Outcome {
     }
 }
 
-/// Written as `succeeded`, or as `failed: 3 of 10 items failed`.
+/// Formats an outcome as `succeeded`, or as `failed: 3 of 10 items failed`.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())?;
@@ -66,7 +66,7 @@ impl fmt::Display for Outcome {
 }
 
 impl OutcomeWords {
-    /// The maximum length, in bytes. Every list of ended applications has these words.
+    /// The maximum length, in bytes. It is small because every list of ended applications contains these words.
     pub const LONGEST: usize = 200;
 }
 

@@ -7,53 +7,53 @@ use crate::ids::{DriverId, ExecutorKey, WorkerId};
 use crate::process::short_if_any;
 use crate::time::Timestamp;
 
-/// A report of a Worker. It is sent after each registration, and then every few seconds.
+/// A Worker's report about itself. The Worker sends it after each registration, and then every few seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerReport {
     pub worker: WorkerId,
-    /// The URL at which it serves HTTP, if it does.
+    /// The URL at which the Worker serves HTTP. `None`: it does not serve HTTP.
     #[serde(deserialize_with = "short_if_any")]
     pub web_address: Option<String>,
-    /// The URL at which its Master serves HTTP, if it is known.
+    /// The URL at which the Worker's Master serves HTTP, if the Worker knows it.
     #[serde(deserialize_with = "short_if_any")]
     pub master_web_address: Option<String>,
-    /// The usage of its machine, once it was measured.
+    /// The usage of the Worker's machine, once it was measured.
     pub machine: Option<MachineUsage>,
-    /// The space on the disk of its work directory, once it was measured.
+    /// The space on the disk of the work directory, once it was measured.
     pub disk: Option<DiskSpace>,
-    /// The usage of its executors that were measured.
+    /// The usage of the Worker's executors. Executors without a measurement are left out.
     pub executors: Vec<(ExecutorKey, Usage)>,
-    /// The usage of its cluster drivers that were measured.
+    /// The usage of the Worker's cluster drivers. Drivers without a measurement are left out.
     pub drivers: Vec<(DriverId, Usage)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// The processor time since its start, user and system, in milliseconds.
+    /// The processor time since the process started, user and system, in milliseconds.
     pub cpu_millis: u64,
     /// The processor use since the previous measurement, in thousandths of a core.
     pub millicores: u64,
-    /// The memory in RAM, in bytes. Memory that several of its processes share counts several times.
+    /// The memory in RAM, in bytes. Memory that several processes share counts once for each of them.
     pub memory: u64,
-    /// The most memory in RAM of all measurements, in bytes.
+    /// The highest memory in RAM of all measurements, in bytes.
     pub peak_memory: u64,
 }
 
-/// What all processes on a machine use together.
+/// What all processes on a machine use together, and the machine's size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineUsage {
-    /// The number of its processors.
+    /// The number of the machine's processors.
     pub cores: u64,
     /// The processor use since the previous measurement, in thousandths of a core.
     pub millicores: u64,
     pub memory: u64,
-    /// The memory that programs can still have, in bytes.
+    /// The memory that programs can still allocate, in bytes.
     pub memory_available: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpace {
-    /// The total space in bytes, without what is reserved for the system.
+    /// The total space in bytes, without the space that is reserved for the system.
     pub total: u64,
     /// The free space in bytes.
     pub available: u64,
@@ -62,16 +62,16 @@ pub struct DiskSpace {
 /// What is unusual about a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerRemark {
-    /// Two heartbeats are missing.
+    /// The Worker has missed two heartbeats.
     Late,
-    /// It runs executors or cluster drivers of another Master, and gets nothing until these end.
+    /// The Worker runs executors or cluster drivers of another Master, and gets no new ones until these end.
     Foreign {
         executors: u64,
         drivers: u64,
-        /// When the Master ends them.
+        /// When the Master ends the foreign executors and drivers.
         until: Timestamp,
     },
-    /// It is lost, or has left in order.
+    /// The Worker is lost, or has left in order.
     Gone(Departure),
 }
 
@@ -86,14 +86,14 @@ pub struct Departure {
 pub enum DepartureCause {
     #[display("it was asked to leave")]
     Asked,
-    /// It has left in order, since it was stopped.
+    /// The Worker was stopped and left in order.
     #[display("it was stopped")]
     Stopped,
     Lost(LossReason),
 }
 
 impl DepartureCause {
-    /// The state of a Worker that is gone for this reason.
+    /// The state of a Worker that left or was lost for this reason.
     #[must_use]
     pub fn state(&self) -> WorkerState {
         match self {
@@ -102,7 +102,7 @@ impl DepartureCause {
         }
     }
 
-    /// The loss reason that the Worker's executors get.
+    /// The reason for the loss of the Worker's executors.
     #[must_use]
     pub fn loss(&self) -> LossReason {
         match self {
@@ -137,13 +137,13 @@ impl WorkerRemark {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedReport {
-    /// The Master's time when it came.
+    /// The Master's time when the report came.
     pub received: Timestamp,
     pub report: WorkerReport,
 }
 
 impl DiskSpace {
-    /// The used part in percent, rounded down. 0 if the disk has no space at all.
+    /// The used space in percent, rounded down. 0 if the disk has no space at all.
     #[must_use]
     pub fn used_percent(self) -> u64 {
         let used = u128::from(self.total.saturating_sub(self.available)) * 100;
@@ -152,14 +152,14 @@ impl DiskSpace {
 }
 
 impl WorkerReport {
-    /// The usage of all its executors together.
+    /// The usage of all the Worker's executors together.
     #[must_use]
     pub fn of_executors(&self) -> Usage {
         sum(self.executors.iter().map(|(_, usage)| *usage))
     }
 }
 
-/// The usage of several processes together. Their peaks may have been at different times.
+/// The sum of several usages. The memory peaks are added even if they were at different times.
 pub fn sum(usages: impl Iterator<Item = Usage>) -> Usage {
     usages.fold(Usage::default(), |all, one| Usage {
         cpu_millis: all.cpu_millis.saturating_add(one.cpu_millis),
@@ -169,7 +169,7 @@ pub fn sum(usages: impl Iterator<Item = Usage>) -> Usage {
     })
 }
 
-/// Whether a peer's text for the URL of its HTTP server can be shown as a link.
+/// Whether a text from a peer is the URL of an HTTP server, and can be shown as a link.
 #[must_use]
 pub fn is_web_address(text: &str) -> bool {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::wire;
 
-/// A part that many messages have in common. Clones share it, and it is encoded once for all of them. On the wire it is
-/// a byte string that holds the part's own encoding.
+/// A part that many messages have in common. Clones share the value, and it is encoded only once for all of them. On
+/// the wire, the part is a byte string that contains the value's own encoding.
 pub struct Shared<T>(Arc<Part<T>>);
 
 struct Part<T> {
@@ -55,14 +55,14 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
 }
 
 impl<T: Serialize> Shared<T> {
-    /// The part's own encoding, shared by all clones.
+    /// The encoding of the part, which all clones share.
     #[must_use]
     pub fn encoded(&self) -> Bytes {
         self.encoding().clone()
     }
 
     fn encoding(&self) -> &Bytes {
-        // A message that carries it is checked as a whole when it is encoded.
+        // The limit is checked when a message that contains this part is encoded.
         let encode = || wire::encode(&self.0.value, usize::MAX).expect("there is no limit");
         self.0.encoded.get_or_init(encode)
     }

@@ -1,9 +1,9 @@
 //! A Master's state in pages, so that no answer is long and none keeps the Master busy.
 //!
-//! The state is a list of rows in the order of their places: the Workers by id, the applications in the order of
-//! registration, the cluster drivers in the order of submission, and the live executors by application and number. A
-//! place belongs to one row for ever. So a client that asks for all pages gets each row exactly once, if the row exists
-//! all the time.
+//! The state is a list of rows, and each row has a fixed place. The order is: Workers by id, applications in the order
+//! of registration, cluster drivers in the order of submission, live executors by application and number. A place is
+//! never reused for another row. So a client that asks for all pages gets each row exactly once, if the row exists
+//! during all that time.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub enum StateCursor {
     Worker(WorkerId),
     /// The application with this number, live or ended. Applications are numbered in the order of registration.
     Application(u64),
-    /// The cluster driver with this number, live or ended. They are numbered in the order of their submission.
+    /// The cluster driver with this number, live or ended. Drivers are numbered in the order of submission.
     Driver(u64),
     Executor {
         application: u64,
@@ -48,13 +48,13 @@ pub enum StateRow {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatePage {
-    /// The Master's time when it made the page.
+    /// The Master's time when it made this page.
     pub now: Timestamp,
-    /// The Master itself, on the page with the beginning of the state. Other pages leave it out.
+    /// The description of the Master itself. Only the first page has it.
     pub head: Option<StateHead>,
     /// The rows, in the order of their places.
     pub rows: Vec<StateRow>,
-    /// The place to ask from next, if there are more rows.
+    /// The place from which to ask next, if there are more rows.
     pub next: Option<StateCursor>,
 }
 
@@ -63,14 +63,14 @@ pub struct StatePage {
 pub struct StateHead {
     /// The Master's URL, `spark://host:port`.
     pub url: String,
-    /// The URL at which the Master serves HTTP, if it does.
+    /// The URL at which the Master serves HTTP. `None`: it does not serve HTTP.
     pub web_address: Option<String>,
     pub scheduling: SchedulingSettings,
-    /// The room that is reserved, in the order of serving.
+    /// The reserved resources, in the order in which the applications are served.
     pub reserved: Vec<ReservedRoom>,
     /// How long messages of Workers and drivers waited lately before the Master handled them, in milliseconds.
     pub lag_millis: u64,
-    /// The number of rows at the time of the page.
+    /// The number of rows when the Master made the page.
     pub totals: StateTotals,
 }
 
@@ -79,9 +79,9 @@ pub struct StateTotals {
     /// The number of Workers, alive or dead.
     pub workers: u64,
     pub applications: u64,
-    /// The number of ended applications that are remembered.
+    /// The number of ended applications that the Master remembers.
     pub completed: u64,
-    /// The number of cluster drivers, live or ended, that are remembered.
+    /// The number of cluster drivers, live or ended, that the Master remembers.
     pub drivers: u64,
     pub executors: u64,
 }
@@ -94,11 +94,11 @@ pub struct PageSize {
     pub bytes: usize,
 }
 
-/// A step in reading a state.
+/// One step of reading a state: a row, or a place without a row.
 #[derive(Clone, Debug)]
 pub enum Step {
     Row(StateRow),
-    /// A place without a row. Looking there takes time, too.
+    /// A place that has no row. To look there takes time, too.
     Nothing(StateCursor),
 }
 
@@ -125,7 +125,7 @@ impl StateRow {
 }
 
 impl StatePage {
-    /// Makes a page from the first of these steps. `head` belongs to a page with the beginning of the state.
+    /// Makes a page from as many of these steps as fit. `head` belongs to the page with the beginning of the state.
     pub fn of(
         now: Timestamp,
         head: Option<StateHead>,
@@ -162,18 +162,18 @@ impl Step {
 }
 
 impl PageSize {
-    /// Pages without a limit, for answers that are not sent.
+    /// Pages without a limit, for answers that are not sent over a connection.
     pub const UNBOUNDED: Self = Self { rows: usize::MAX, bytes: usize::MAX };
 }
 
-/// A page takes less than a millisecond to make and to encode.
+/// These limits keep the time to make and encode a page under one millisecond.
 impl Default for PageSize {
     fn default() -> Self {
         Self { rows: 512, bytes: 128 << 10 }
     }
 }
 
-/// Splits off a page: as many rows as fit, but at least one. Also returns the first row that is left.
+/// Splits off a page: as many rows as fit, but at least one. Also returns the first row that did not fit.
 pub fn page<T: Serialize>(size: PageSize, all: impl Iterator<Item = T>) -> (Vec<T>, Option<T>) {
     cut(size, all, wire::length)
 }

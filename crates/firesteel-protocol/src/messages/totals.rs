@@ -1,12 +1,12 @@
-//! The sums over the Workers of a cluster. Every view shows these: `status`, `top`, `explain`, plans, pages, JSON and
-//! metrics.
+//! The sums over the Workers of a cluster. `status`, `top`, `explain`, plans, pages, JSON and metrics all show these
+//! sums.
 
 use firesteel_placement::{Cores, MiB};
 
 use super::{MasterView, WorkerRemark, WorkerState, WorkerView};
 
-/// The sums over the Workers that are alive. A Worker that leaves, is lost or has not returned does not count, even if
-/// it holds executors.
+/// The sums over the Workers that are alive. A Worker that is leaving, is lost or has not returned does not count, even
+/// if it still runs executors.
 ///
 /// Source: Spark Master, 4.0.1, except for free amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,19 +15,20 @@ pub struct ClusterTotals {
     pub cores: Cores,
     /// The number of cores that executors and cluster drivers hold.
     pub cores_used: Cores,
-    /// The number of free cores that can be given away now. A Worker that gets nothing new for now offers none.
+    /// The number of free cores that the Master can assign now. A Worker that gets no new executors for now contributes
+    /// none.
     pub cores_free: Cores,
     pub memory: MiB,
     /// The amount of memory that executors and cluster drivers hold.
     pub memory_used: MiB,
-    /// The amount of free memory that can be given away now.
+    /// The amount of free memory that the Master can assign now.
     pub memory_free: MiB,
 }
 
 /// A Worker's contribution to the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerShare {
-    /// Whether it counts, and what it offers.
+    /// Whether the Worker counts, and whether its free amounts count.
     pub state: ShareState,
     pub cores: Cores,
     pub cores_used: Cores,
@@ -38,22 +39,22 @@ pub struct WorkerShare {
 /// How a Worker counts in the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareState {
-    /// It is alive, and its free amounts can be given away.
+    /// The Worker is alive, and its free amounts can be assigned.
     Serving,
-    /// It is alive, and gets nothing new for now: it is excluded for all applications, or impaired.
+    /// The Worker is alive, but gets no new executors for now: it is excluded for all applications, or impaired.
     Withheld,
-    /// It leaves, is lost, or has not returned.
+    /// The Worker is leaving, is lost, or has not returned.
     Away,
 }
 
 impl WorkerShare {
-    /// Whether the Worker is alive, and counts.
+    /// Whether the Worker is alive, and so counts in the sums.
     #[must_use]
     pub fn counts(&self) -> bool {
         self.state != ShareState::Away
     }
 
-    /// The free cores that can be given away now.
+    /// The free cores that the Master can assign now.
     #[must_use]
     pub fn cores_free(&self) -> Cores {
         self.free().map_or(Cores::ZERO, |()| (self.cores - self.cores_used).max(Cores::ZERO))
@@ -84,7 +85,7 @@ impl FromIterator<WorkerShare> for ClusterTotals {
 }
 
 impl ClusterTotals {
-    /// The sums over the Workers of this state.
+    /// The sums over the Workers in this state of a Master.
     #[must_use]
     pub fn of(view: &MasterView) -> Self {
         view.workers.iter().map(WorkerView::share).collect()
@@ -92,7 +93,7 @@ impl ClusterTotals {
 }
 
 impl WorkerView {
-    /// The Worker's contribution to the sums. A Worker that runs executors of another Master offers nothing.
+    /// The Worker's contribution to the sums. A Worker that runs executors of another Master has no free amounts.
     #[must_use]
     pub fn share(&self) -> WorkerShare {
         let is_foreign = matches!(self.remark, Some(WorkerRemark::Foreign { .. }));

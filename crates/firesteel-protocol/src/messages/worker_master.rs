@@ -15,59 +15,62 @@ use crate::scheduling::label::Label;
 use crate::secret::Secret;
 use crate::wire::Message;
 
-/// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker claims.
+/// The maximum number of cores of a Worker. It bounds the number of effects of one event, even if a Worker reports more
+/// cores.
 pub const MOST_CORES: Cores = Cores(65_536);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToMaster {
-    /// The first message on every connection: the Worker, its size, and its executors. Spark sends the
-    /// executors in a second message (`WorkerLatestState`); here nothing can happen between the two.
+    /// The first message on every connection: the Worker, its size, and its executors. Spark sends the executors in a
+    /// second message (`WorkerLatestState`). Here one message contains both, so that nothing can happen between them.
     RegisterWorker {
         worker: Box<WorkerDescription>,
-        /// The executors on the Worker: the running ones, and ended ones that the Master has not confirmed.
+        /// The executors on the Worker: the running ones, and the ended ones that the Master has not confirmed.
         executors: Vec<ExecutorReport>,
         drivers: Vec<DriverReport>,
     },
-    /// Tells the Master that the Worker is alive.
+    /// Shows the Master that the Worker is alive.
     Heartbeat {
         worker: WorkerId,
         /// The latest order to launch an executor that came on this connection since the previous heartbeat. The
-        /// heartbeat answers this order and all before it.
+        /// heartbeat confirms this order and all earlier ones.
         last_order: Option<ExecutorKey>,
     },
-    /// The Worker will end, now or when its executors have ended: the Master gives it nothing more. Has no effect if
-    /// the Master does not know the Worker. Source: the message's name is Spark's; there executors stay for a while to
-    /// hand over their data.
+    /// The Worker will end, now or when its executors have ended, so the Master gives it nothing more. Has no effect if
+    /// the Master does not know the Worker. Source: the message's name is Spark's. In Spark, the executors stay for a
+    /// while to hand over their data.
     WorkerDecommissioning { worker: WorkerId },
-    /// An executor's state changed. An end is repeated on the next connection until
+    /// An executor's state has changed. The Worker repeats an end on the next connection until
     /// [`MasterToWorker::ExecutorEndNoted`] confirms it.
     ExecutorStateChanged(ExecutorReport),
-    /// Whether the Worker can start executors and cluster drivers. It must be able to write in its work directory and
-    /// to start processes, and have room on its disk. Sent when that changes, and after a registration if it cannot.
+    /// Whether the Worker can start executors and cluster drivers. For this, it must be able to write in its work
+    /// directory and to start processes, and its disk must have free space. The Worker sends this when the answer
+    /// changes, and after a registration if it cannot.
     StartsChecked {
         worker: WorkerId,
-        /// Why it cannot, in words for people: `cannot write in /work: No space left on device`.
+        /// Why the Worker cannot start anything, in words for people: `cannot write in /work: No space left on device`.
         #[serde(deserialize_with = "short_if_any")]
         error: Option<String>,
     },
-    /// The running executors of a Worker that listed none when it registered. The Master ends those that it does not
-    /// know. Source: the message's name and meaning are Spark's. Spark's Workers send it after each registration.
+    /// The running executors of a Worker that listed none when it registered. The Master ends the executors that it
+    /// does not know. Source: the message's name and meaning are Spark's. Spark's Workers send it after each
+    /// registration.
     WorkerLatestState { worker: WorkerId, executors: Vec<ExecutorReport> },
-    /// A cluster driver's state changed. An end is repeated on the next connection until
-    /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's. Spark loses ends that it
-    /// reports while no Master can be reached.
+    /// A cluster driver's state has changed. The Worker repeats an end on the next connection until
+    /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's. Spark loses an end that
+    /// is reported while no Master can be reached.
     DriverStateChanged(DriverReport),
     /// The Worker's report about itself. It replaces the previous report.
     WorkerReported(Box<WorkerReport>),
-    /// A supervised cluster driver has failed and is started again. Also sent after each registration, and when it runs
-    /// again.
+    /// A supervised cluster driver has failed and is started again. The Worker also sends this after each registration,
+    /// and when the driver runs again.
     ///
     DriverRestarted {
         driver: DriverId,
-        /// The number of its starts after the first one.
+        /// The number of the driver's starts after the first one.
         restarts: u32,
         last: ExitStatus,
-        /// How long it pauses before the next start. `None`: it runs, or is being started.
+        /// How long the Worker waits before the next start. `None`: the driver runs, or is being started.
         pause_millis: Option<u64>,
     },
 }
@@ -79,46 +82,46 @@ impl WorkerToMaster {
     }
 }
 
-/// Callbacks up to this length, in bytes, are exempt from the limit on the lengths of texts.
+/// The maximum length, in bytes, up to which a callback is exempt from the limit on the lengths of texts.
 const MOST_CALLBACK: usize = 64 << 10;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WorkerDescription {
     pub id: WorkerId,
-    /// The host name by which others reach it.
+    /// The host name by which other machines reach the Worker.
     pub host: String,
     pub port: u16,
-    /// The number of its cores, at least 1.
+    /// The number of the Worker's cores, at least 1.
     pub cores: Cores,
-    /// The amount of its memory, at least 1 MiB.
+    /// The amount of the Worker's memory, at least 1 MiB.
     pub memory: MiB,
-    /// All addresses of its custom resources, by name.
+    /// All addresses of the Worker's custom resources, by name.
     pub resources: Resources,
     /// The absolute path of the work directory. An executor's directory is `<work_dir>/<application>/<executor>`. The
-    /// path is only shown to people.
+    /// path is only used to show it to people.
     pub work_dir: String,
-    /// A random token that the Worker drew at its start and sends with each registration. While a Worker is connected,
-    /// another registration with its id must show the same token.
+    /// A random token that the Worker drew at its start and sends with each registration. While the Worker is
+    /// connected, another registration with the same id must show the same token.
     pub token: Secret,
     /// Restricts the Worker to applications with this label. `None`: it runs executors of all applications.
     pub label: Option<Label>,
     /// Data that a restarted or new Master needs to call the Worker, in the Worker's own protocol. Empty: the Worker
-    /// returns by itself.
+    /// reconnects by itself.
     pub callback: Bytes,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
-    /// Cores in all, at least 1.
+    /// The total number of cores, at least 1.
     pub cores: Cores,
-    /// Memory in all, at least 1 MiB.
+    /// The total memory, at least 1 MiB.
     pub memory: MiB,
     pub resources: Resources,
 }
 
 impl WorkerDescription {
-    /// The description with these parts. It is the only place that names all fields.
+    /// Makes a description from these parts. Only this function lists all fields.
     #[must_use]
     pub fn new(id: WorkerId, address: Address, offered: Offered, work_dir: impl Into<String>) -> Self {
         let Address { host, port } = address;
@@ -142,12 +145,12 @@ impl WorkerDescription {
         Address::new(self.host.clone(), self.port)
     }
 
-    /// The length of its longest text, in bytes.
+    /// The length of the description's longest text, in bytes.
     #[must_use]
     pub fn longest_text(&self) -> usize {
         let Self { id: _, host, port: _, cores: _, memory: _, resources, work_dir, token, label, callback } =
             self;
-        // Spark's Workers send a callback of about 2 KiB, whatever the limit of texts is.
+        // Spark's Workers send a callback of about 2 KiB, which is allowed even if the limit on texts is lower.
         let callback = if callback.len() > MOST_CALLBACK { callback.len() } else { 0 };
         let label = label.as_ref().map_or(0, Label::length);
         let own = [host.len(), work_dir.len(), token.reveal().len(), label, callback];
@@ -162,12 +165,12 @@ impl WorkerDescription {
 pub struct ExecutorReport {
     pub executor: ExecutorKey,
     pub state: ExecutorState,
-    /// Its usage until its end, if it has ended and was measured.
+    /// What the executor used until its end, if it has ended and was measured.
     pub used: Option<Used>,
 }
 
 impl ExecutorReport {
-    /// The report of this state, without usage.
+    /// A report of this state, without usage.
     #[must_use]
     pub fn new(executor: ExecutorKey, state: ExecutorState) -> Self {
         Self { executor, state, used: None }
@@ -177,13 +180,13 @@ impl ExecutorReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum MasterToWorker {
     RegisteredWorker {
-        /// The Master, `spark://host:port`.
+        /// The Master's URL, `spark://host:port`.
         master_url: String,
         /// The interval between heartbeats, in milliseconds: a quarter of the Master's timeout.
         heartbeat_millis: u64,
-        /// Whether the Master knew this Worker already, on another connection that this one replaces.
+        /// Whether the Master already knew this Worker on another connection. This connection replaces the other one.
         duplicate: bool,
-        /// The URL at which the Master serves HTTP, if it does.
+        /// The URL at which the Master serves HTTP. `None`: it does not serve HTTP.
         #[serde(deserialize_with = "short_if_any")]
         web_address: Option<String>,
     },
@@ -199,22 +202,22 @@ pub enum MasterToWorker {
     ApplicationFinished {
         app: AppId,
     },
-    /// The Master knows that the executor ended. The Worker need not report it again.
+    /// The Master has recorded that the executor ended. The Worker need not report the end again.
     ExecutorEndNoted {
         executor: ExecutorKey,
     },
-    /// The Worker is asked to leave: it takes no more executors, and ends after its present executors have ended.
-    /// Source: the message's name is Spark's; there the Worker stays until it is stopped.
+    /// Asks the Worker to leave: it takes no more executors, and ends after its present executors have ended. Source:
+    /// the message's name is Spark's. In Spark, the Worker stays until it is stopped.
     DecommissionWorker {
-        /// The time after which it ends everything that still runs, in milliseconds.
+        /// The time after which the Worker ends all executors and drivers that still run, in milliseconds.
         within_millis: Option<u64>,
     },
-    /// Tells the Worker to start a cluster driver. Repeated until the Worker has reported on it.
+    /// Tells the Worker to start a cluster driver. The Master repeats this until the Worker has reported on the driver.
     LaunchDriver(Box<DriverLaunch>),
     KillDriver {
         driver: DriverId,
     },
-    /// The Master knows that the cluster driver ended. The Worker need not report it again.
+    /// The Master has recorded that the cluster driver ended. The Worker need not report the end again.
     DriverEndNoted {
         driver: DriverId,
     },
@@ -227,17 +230,17 @@ pub struct ExecutorLaunch {
     pub cores: Cores,
     pub memory: MiB,
     pub resources: Resources,
-    /// The work that it runs. Encoded orders share it, so only short fields may follow.
+    /// The work that the executor runs. Encoded orders share it, so only short fields may follow.
     pub work: Shared<ExecutorWork>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorWork {
     pub app_name: String,
-    /// The command to run, with its placeholders.
+    /// The executor's command, with its placeholders.
     pub command: ExecutorCommand,
     pub directory: TaskDirectory,
-    /// The files that must be in place before it starts, if it needs any.
+    /// The files that must be in place before the executor starts, if it needs any.
     pub files: Option<ApplicationFiles>,
 }
 
@@ -256,7 +259,7 @@ pub enum RefusedRegistration {
     /// The Worker has no cores or no memory, or more than the limit.
     #[display("a Worker has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")]
     UnsoundSize { cores: Cores, memory: MiB },
-    /// A Worker with this id is connected, and this one does not show its token.
+    /// A Worker with this id is connected, and the new one does not show the same token.
     #[display("another Worker with this id is connected")]
     IdTaken,
     /// The Worker has more of something than the Master's settings allow.
@@ -264,9 +267,9 @@ pub enum RefusedRegistration {
     Exceeds {
         /// What the Worker has too much of.
         what: Bounded,
-        /// The amount in the registration: for memory in MiB, for texts the bytes of the longest one.
+        /// The amount in the registration. For memory: in MiB. For texts: the length of the longest one, in bytes.
         found: u64,
-        /// The most that the Master takes.
+        /// The maximum that the Master accepts.
         most: u64,
     },
 }
@@ -274,19 +277,19 @@ pub enum RefusedRegistration {
 /// The values in a Worker's registration that the Master's settings limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bounded {
-    /// The number of living Workers, with this one.
+    /// The number of living Workers, including this one.
     Workers,
     Cores,
     Memory,
-    /// The addresses of its custom resources.
+    /// The number of addresses of the Worker's custom resources.
     Addresses,
     Executors,
-    /// Its texts: host, directory, names and addresses.
+    /// The Worker's texts: host, directory, names and addresses.
     Text,
 }
 
 impl Bounded {
-    /// The limited thing in words, and the name of the setting that limits it.
+    /// The limited value in words, and the name of the setting that limits it.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Workers => ("Workers", "firesteel.master.maxWorkers"),

@@ -1,9 +1,9 @@
-//! Requests that end a process: signals, and the end of standard input.
+//! Requests to end a process: signals, and the end of standard input.
 
 use std::time::Duration;
 
-/// A signal that comes again within this time counts as the same one: `timeout` sends it to its child and then to the
-/// whole group.
+/// A signal that comes again within this time counts as the same request: `timeout` sends a signal first to its child
+/// and then to the whole group.
 const ECHO: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, crate::Display)]
@@ -16,19 +16,19 @@ pub enum EndRequest {
     /// SIGHUP: the terminal was closed.
     #[display("SIGHUP")]
     HangUp,
-    /// Standard input has ended: the process that held its other end is gone.
+    /// Standard input has ended: the process at the other end of it no longer exists.
     #[display("standard input is at its end")]
     StdinClosed,
 }
 
 impl EndRequest {
-    /// Whether a request that comes `after` this one is the same request, seen twice.
+    /// Whether `other`, which comes this long `after` this request, is the same request seen twice.
     #[must_use]
     pub fn is_echoed_by(self, other: Self, after: Duration) -> bool {
         self == other && after < ECHO
     }
 
-    /// The exit code of a command that ended on this request: the same as if the signal had ended it.
+    /// The exit code of a command that ended because of this request: the same as if the signal had ended it.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {

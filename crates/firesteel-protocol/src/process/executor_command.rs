@@ -14,7 +14,7 @@ use crate::scheduling::label::Label;
 pub enum ExecutorCommand {
     /// A program, with [placeholders](crate::process::Placeholder) in its arguments.
     Program(Command),
-    /// A Java class. The Worker starts it with the Spark that is installed there.
+    /// A Java class. The Worker starts it with the installation of Spark on its machine.
     Java(Box<JavaCommand>),
 }
 
@@ -27,7 +27,7 @@ impl ExecutorCommand {
         }
     }
 
-    /// The program, for changes.
+    /// The program, to change it. `None` if the command is a Java class.
     pub fn program_mut(&mut self) -> Option<&mut Command> {
         match self {
             Self::Program(command) => Some(command),
@@ -35,8 +35,8 @@ impl ExecutorCommand {
         }
     }
 
-    /// This command without the driver's own description of the application. Only Workers with a label get the
-    /// description.
+    /// This command without the driver's own description of the application. Workers with a label need the description;
+    /// all others get this command.
     #[must_use]
     pub fn without_description(&self) -> Self {
         match self {
@@ -47,7 +47,8 @@ impl ExecutorCommand {
         }
     }
 
-    /// The Spark releases that its executors may have. `None` if they are not Spark's, or of an unknown release.
+    /// The Spark releases that the application's executors may have. `None` if the executors are not Spark's, or their
+    /// release is unknown.
     #[must_use]
     pub fn label(&self) -> Option<Label> {
         match self {
@@ -64,7 +65,7 @@ impl ExecutorCommand {
         }
     }
 
-    /// The variables added to the inherited environment, to change them.
+    /// The variables that are added to the inherited environment, to change them.
     pub fn environment_mut(&mut self) -> &mut BTreeMap<String, String> {
         match self {
             Self::Program(command) => &mut command.environment,
@@ -79,7 +80,7 @@ impl From<Command> for ExecutorCommand {
     }
 }
 
-/// A Java class to start, as described by Spark's driver. The Worker replaces names in braces as Spark's does.
+/// A Java class to start, as described by Spark's driver. The Worker replaces names in braces as a Spark Worker does.
 ///
 /// Source: Spark's Command, 4.0.1, except for `releases`, which Spark does not send.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,15 +94,15 @@ pub struct JavaCommand {
     /// Directories with native libraries.
     pub library_path: Vec<String>,
     pub java_options: Vec<String>,
-    /// The possible Spark releases of its driver: `3.4` means 3.4.0 and later, below 3.5. Empty if the release is
-    /// unknown. Executors must have their driver's release.
+    /// The possible Spark releases of the driver: `3.4` means 3.4.0 and later, below 3.5. Empty if the release is
+    /// unknown. Executors must have the same release as their driver.
     pub releases: Vec<String>,
-    /// The application as its driver described it, in the driver's own protocol, for Workers that speak this protocol.
-    /// Empty if there are none.
+    /// The driver's description of the application, in the driver's own protocol, for Workers that use this protocol.
+    /// Empty if there is none.
     pub description: Bytes,
 }
 
-/// Hides the values of variables, the options and the description, since they may contain secrets.
+/// Hides the values of variables, the options and the description, because these may contain secrets.
 impl fmt::Debug for JavaCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { main_class, arguments, environment, class_path, library_path, releases, .. } = self;

@@ -19,8 +19,8 @@ use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 /// [`Placeholder`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The path of the program, or a name that is looked up in `PATH`. Program, arguments and variables stand for [any
-    /// bytes](crate::byte_text).
+    /// The path of the program, or a name that is looked up in `PATH`. Program, arguments and variables may contain
+    /// [any bytes](crate::byte_text).
     pub program: String,
     /// The arguments, without the program's own name.
     pub arguments: Vec<String>,
@@ -29,14 +29,14 @@ pub struct Command {
 }
 
 impl Command {
-    /// The program without arguments, in the inherited environment.
+    /// This program without arguments, in the inherited environment.
     #[must_use]
     pub fn of(program: impl Into<String>) -> Self {
         Self { program: program.into(), arguments: Vec::new(), environment: BTreeMap::new() }
     }
 }
 
-/// Shows the names of the variables only, since values may be secrets.
+/// Shows only the names of the variables, because their values may be secrets.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { program, arguments, environment } = self;
@@ -49,7 +49,7 @@ impl fmt::Debug for Command {
     }
 }
 
-/// Written as a shell command, quoted where a shell needs it: `sh -c 'echo hi'`.
+/// Formats the command for a shell, quoted where a shell needs it: `sh -c 'echo hi'`.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", Quoted(&self.program))?;
@@ -57,7 +57,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// A word that is quoted where a shell needs it. Bytes that are not UTF-8 are written for bash: `$'caf\\xe9'`.
+/// A word, quoted if a shell needs it. Bytes that are not UTF-8 are written for bash: `$'caf\\xe9'`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
 
@@ -107,7 +107,7 @@ pub enum Placeholder {
     ResourceProfileId,
     /// The addresses of the executor's custom resources: `gpu=0,1;nic=a`.
     Resources,
-    /// The path of the Worker's own `firesteel` binary. It may also stand for the program itself.
+    /// The path of the Worker's own `firesteel` binary. The program of a command may also be this placeholder.
     Firesteel,
 }
 
@@ -126,7 +126,7 @@ impl Placeholder {
         Self::Firesteel,
     ];
 
-    /// The placeholder as written in a command, with its braces.
+    /// The placeholder with its braces, as written in a command.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -157,15 +157,15 @@ pub struct Filling<'a> {
     pub profile: ProfileId,
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses of custom resources that the executor was given.
+    /// The addresses of custom resources that the executor holds.
     pub resources: &'a Resources,
     pub worker: &'a WorkerId,
     pub address: &'a Address,
 }
 
 impl Command {
-    /// Replaces each argument that is a placeholder, except [`Placeholder::Firesteel`], which only the shell
-    /// can replace.
+    /// Replaces each argument that is a placeholder, except [`Placeholder::Firesteel`], which only the daemon can
+    /// replace.
     pub fn fill(&mut self, filling: &Filling<'_>) {
         let Filling { executor, profile, cores, memory, resources, worker, address } = filling;
         for argument in &mut self.arguments {
@@ -206,7 +206,7 @@ impl ExitStatus {
     }
 }
 
-/// The names of signals that end processes. They are the same on every Linux.
+/// The names of signals that end processes. Their numbers are the same on every Linux.
 fn signal_name(signal: i32) -> Option<&'static str> {
     Some(match signal {
         1 => "SIGHUP",
@@ -231,13 +231,13 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 #[error("{step}: {error}")]
 pub struct StartFailure {
     pub step: StartStep,
-    /// The operating system's error message, with the path. A peer's message is cut to [`LONGEST_ERROR`] bytes, since
-    /// ended executors are remembered with it.
+    /// The operating system's error message, with the path. A message from a peer is cut to [`LONGEST_ERROR`] bytes,
+    /// because the Master remembers it together with the ended executor.
     #[serde(deserialize_with = "short")]
     pub error: String,
 }
 
-/// The longest error message of a peer, in bytes.
+/// The maximum length of an error message from a peer, in bytes.
 pub const LONGEST_ERROR: usize = 4096;
 
 /// A text, cut to [`LONGEST_ERROR`] bytes.
@@ -245,7 +245,7 @@ pub(crate) fn short<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String
     String::deserialize(deserializer).map(cut)
 }
 
-/// A text if there is one, cut to [`LONGEST_ERROR`] bytes.
+/// An optional text, cut to [`LONGEST_ERROR`] bytes.
 pub(crate) fn short_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     Ok(text.map(cut))
@@ -257,7 +257,7 @@ fn cut(mut text: String) -> String {
 }
 
 impl StartFailure {
-    /// Whether the cause may be that nothing can be written in the work directory.
+    /// Whether the process may have failed to start because nothing can be written in the work directory.
     #[must_use]
     pub fn may_be_of_the_disk(&self) -> bool {
         match self.step {
@@ -266,7 +266,7 @@ impl StartFailure {
         }
     }
 
-    /// Whether the machine is the cause: starting the same process there again would fail, too.
+    /// Whether the machine is the cause: another start of the same process on it would fail, too.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {
         match self.step {
@@ -276,29 +276,30 @@ impl StartFailure {
     }
 }
 
-/// A process that was not started, as seen by the daemon that tried it. Peers are told only the failure.
+/// A process that was not started, as seen by the daemon that tried to start it. Peers receive only the failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotStarted {
     pub failure: StartFailure,
     pub fault: Fault,
 }
 
-/// Whose fault it is that a process was not started, as far as the operating system's error shows.
+/// Who is at fault that a process was not started, as far as the operating system's error shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The command's fault, or unknown.
+    /// The command is at fault, or it is unknown who is.
     Command,
-    /// The machine's fault, and temporary: there are not enough processes, open files or memory, or the program is
+    /// The machine is at fault for a time: there are not enough processes, open files or memory, or the program is just
     /// being written.
     Shortage,
-    /// The machine's fault: Firesteel's own program cannot be started there.
+    /// The machine is at fault: Firesteel's own program cannot be started there.
     OwnProgram,
-    /// Nobody's fault: the application's files were fetched, and have been removed since.
+    /// Neither is at fault: the application's files were fetched, but have been removed since.
     LostFiles,
 }
 
 impl Fault {
-    /// Whether the machine can start nothing, or nothing more. The same command could then be started elsewhere.
+    /// Whether the machine cannot start anything, or nothing more for now. The same command could then be started
+    /// elsewhere.
     #[must_use]
     pub fn is_of_the_machine(self) -> bool {
         match self {
@@ -315,7 +316,7 @@ impl From<StartFailure> for NotStarted {
     }
 }
 
-/// A step of starting a process. The steps are taken in this order.
+/// One step of starting a process. The steps are taken in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum StartStep {
     /// Fetching the application's files, or putting them in place.
@@ -326,7 +327,7 @@ pub enum StartStep {
     Directory,
     #[display("cannot open the output files")]
     Output,
-    /// Finding the program. It does not exist, or may not be run.
+    /// Finding the program fails if it does not exist or may not be executed.
     #[display("cannot start the program")]
     Lookup,
     /// Starting the program itself. An [executor](crate::executor_trouble) that ends before its driver accepts it also
@@ -335,7 +336,7 @@ pub enum StartStep {
     Program,
 }
 
-/// A signal that ends a process. It goes to the whole process group.
+/// A signal that ends a process. The signal is sent to the whole process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Signal {
     /// SIGTERM, which asks the process to end.

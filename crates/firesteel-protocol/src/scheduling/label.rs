@@ -1,14 +1,14 @@
-//! Labels: which applications' executors a Worker can run.
+//! Labels: they limit which applications' executors a Worker can run.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Spark releases that cannot be told apart, such as 3.4 and 3.5.
+/// A set of possible Spark releases, such as 3.4 and 3.5: the application or Worker has one of them.
 ///
-/// A Worker with a label runs only executors of applications whose label shares a release with it. A Worker without a
-/// label runs executors of all applications.
+/// A Worker with a label runs only executors of applications whose label has a release in common with it. A Worker
+/// without a label runs executors of all applications.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Label(BTreeSet<String>);
@@ -38,7 +38,7 @@ impl Label {
     }
 }
 
-/// Written as in `Spark 3.4 or 3.5`.
+/// Formats a label as `Spark 3.4 or 3.5`.
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let releases: Vec<&str> = self.releases().collect();

@@ -1,4 +1,4 @@
-//! The order in which applications are served: the Master's settings, as its status shows them.
+//! The Master's settings for the order in which it serves applications, as its status shows them.
 
 pub mod label;
 pub mod queues;
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::scheduling::queues::Queues;
 
-/// Whether applications behind a gang with a reservation are served.
+/// Whether applications are served that come after a gang with a reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Backfill {
-    /// Applications behind the gang may use room that is not reserved.
+    /// Applications that come after the gang may use resources that are not reserved.
     #[default]
     On,
-    /// Applications behind the gang wait, so that the order is strict.
+    /// Applications that come after the gang wait, so that the order is strict.
     Off,
 }
 
@@ -27,19 +27,19 @@ pub enum ServingOrder {
     #[default]
     #[display("registration")]
     Registration,
-    /// Applications with less work come first. Gangs come before other applications. An application that has waited
-    /// long comes before both.
+    /// Applications with less work come first. Gangs come before other applications. Applications that have waited long
+    /// come before all of these.
     #[display("shortest")]
     Shortest,
 }
 
-/// Whether executors are ended to make room for other applications.
+/// Whether executors are ended to free resources for other applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preemption {
     /// No executor is ended for others.
     #[default]
     Off,
-    /// A limited number of executors is ended for each application.
+    /// For each application, at most this number of executors is ended within an interval.
     AtMost {
         /// The maximum number of executors within the interval.
         executors: u32,
@@ -48,20 +48,20 @@ pub enum Preemption {
     },
 }
 
-/// Which executors of its own priority are ended for a waiting gang, and when. Only applications that come after the
+/// Which executors of the same priority are ended for a waiting gang, and when. Only applications that come after the
 /// gang and are no gangs themselves lose executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GangPreemption {
     /// How long the gang must have waited.
     pub patience: Duration,
-    /// Executors that were launched at most this long before the gang registered may be ended, too.
+    /// Executors that were launched at most this long before the gang registered may also be ended.
     pub reach: Duration,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingSettings {
-    /// The rule that chooses Workers for applications without a policy, as written in `firesteel.placement.policy`.
-    /// Later versions may have rules that this one does not know.
+    /// The rule that chooses Workers for applications without their own policy, as written in
+    /// `firesteel.placement.policy`. A later version's Master may send a rule that this version does not know.
     pub rule: String,
     /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
@@ -79,12 +79,12 @@ pub struct SchedulingSettings {
     pub order: ServingOrder,
     /// The setting `firesteel.master.reservations`. Not zero.
     pub reservations: u64,
-    /// The settings `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`. `None`: a
-    /// gang ends no executors of its own priority.
+    /// The settings `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`. `None`: no
+    /// executors of the same priority are ended for a gang.
     pub gang_preemption: Option<GangPreemption>,
 }
 
-/// Spark's defaults, and Firesteel's for settings that Spark does not have.
+/// Spark's default values. Settings that Spark does not have get Firesteel's default values.
 impl Default for SchedulingSettings {
     fn default() -> Self {
         Self {

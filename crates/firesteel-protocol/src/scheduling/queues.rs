@@ -1,11 +1,11 @@
-//! The queues among which a Master shares its cluster.
+//! The queues that share a Master's cluster.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Queues with their weights, in the order of the setting. Without queues, applications are served first in,
+/// Queues with their weights, in the order of the setting. If there are no queues, applications are served first in,
 /// first out, as in Spark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -13,17 +13,17 @@ pub struct Queues(Vec<Queue>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// The name of the queue, different from all others.
+    /// The name of the queue. No other queue has this name.
     pub name: String,
-    /// Its share in relation to the other weights: 1 to [`Queues::MOST_WEIGHT`].
+    /// The queue's share in relation to the other weights: 1 to [`Queues::MOST_WEIGHT`].
     pub weight: u32,
 }
 
 /// Why a list of queues or a queue's name is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
-    /// The text is not `NAME=WEIGHT`, with a name of letters, digits, `-`, `_` and `.`, and a weight within
-    /// its limit.
+    /// The text is not `NAME=WEIGHT`. The name consists of letters, digits, `-`, `_` and `.`, and the weight has a
+    /// limit.
     #[error("{text:?} is no queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
     Unsound { text: String },
     #[error("there are two queues called {name}")]
@@ -37,7 +37,7 @@ pub enum QueueError {
         format!("this Master has {known}")
     })]
     Unknown {
-        /// The name that was given, cut if it is long.
+        /// The name that the application asked for, cut if it is long.
         name: String,
         /// The names of the existing queues.
         known: String,
@@ -47,9 +47,10 @@ pub enum QueueError {
 impl Queues {
     /// The largest weight of a queue.
     pub const MOST_WEIGHT: u32 = 1_000_000;
-    /// The maximum number of queues. Each granted executor looks at all of them.
+    /// The maximum number of queues. It is limited because the Master looks at all queues for each executor that it
+    /// grants.
     pub const MOST: usize = 1_000;
-    /// The number of characters shown of an unknown name.
+    /// The number of characters of an unknown name that an error shows.
     const LONGEST_SAID: usize = 100;
 
     #[must_use]
@@ -62,11 +63,11 @@ impl Queues {
         self.0.iter()
     }
 
-    /// The number of the queue that an application asks for. Without a request it is the queue called
-    /// `default`, or else the first. If there are no queues, it is 0.
+    /// The number of the queue that an application asks for. If the application names no queue, this is the queue
+    /// called `default`, or else the first. If there are no queues, this is 0.
     ///
     /// # Errors
-    /// No queue has that name.
+    /// No queue has the name that was asked for.
     pub fn find(&self, asked: Option<&str>) -> Result<usize, QueueError> {
         let named = |name: &str| self.0.iter().position(|queue| queue.name == name);
         let Some(name) = asked else { return Ok(named("default").unwrap_or(0)) };

@@ -1,36 +1,37 @@
 //! An application's own estimate of its run time.
 //!
-//! An estimate is a variable of the executors, [`RUN_TIME`]. So drivers of Spark's can set it, a Master of an earlier
-//! version ignores it, and the programs that run can read it. A Master uses it to plan ahead, and never ends an
-//! application for it.
+//! The estimate is an environment variable of the executors, [`RUN_TIME`]. So Spark's drivers can set it, a Master of
+//! an earlier version ignores it, and the executors' programs can read it. The Master uses the estimate to plan ahead,
+//! and never ends an application because of it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The environment variable of an application's executors that holds its estimated run time in seconds, from its start.
-/// Drivers of Spark's set it by `spark.executorEnv.FIRESTEEL_RUN_TIME`, Firesteel's own by `firesteel.app.runTime`.
+/// The environment variable of an application's executors that contains its estimated run time in seconds, from start
+/// to end. Spark's drivers set it by `spark.executorEnv.FIRESTEEL_RUN_TIME`, and Firesteel's own by
+/// `firesteel.app.runTime`.
 pub const RUN_TIME: &str = "FIRESTEEL_RUN_TIME";
 
-/// The longest estimate, in seconds: ten years. Longer ones count as this.
+/// The longest estimate, in seconds: ten years. Longer estimates are reduced to this.
 const LONGEST: u64 = 10 * 365 * 24 * 3600;
 
-/// The estimate in these variables. `None` if there is none, or if it is not a whole number of seconds above zero.
+/// The estimate in these variables. `None` if there is no estimate, or if it is not a whole number of seconds above
+/// zero.
 #[must_use]
 pub fn told(environment: &BTreeMap<String, String>) -> Option<Duration> {
     let seconds: u64 = environment.get(RUN_TIME)?.trim().parse().ok()?;
     (seconds > 0).then(|| Duration::from_secs(seconds.min(LONGEST)))
 }
 
-/// An estimate as the value of the variable: whole seconds, rounded up, at least one.
+/// Formats an estimate as the value of the variable: whole seconds, rounded up, at least one.
 #[must_use]
 pub fn value(run_time: Duration) -> String {
     let seconds = run_time.as_secs() + u64::from(run_time.subsec_nanos() > 0);
     seconds.clamp(1, LONGEST).to_string()
 }
 
-/// The expected total run time, by this estimate, of something that has run for `age`. The estimate is believed until
-/// it has passed. Then it is doubled until it exceeds the age: what runs longer than its estimate may run for as long
-/// again.
+/// The expected total run time of an application with this estimate that has run for `age`. Until the estimated time
+/// has passed, this is the estimate. Then the estimate is doubled until it exceeds the age.
 #[must_use]
 pub fn corrected(estimate: Duration, age: Duration) -> Duration {
     let mut whole = estimate.max(Duration::from_secs(1));

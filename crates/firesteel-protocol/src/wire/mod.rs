@@ -20,14 +20,15 @@ use crate::version::Version;
 /// The preamble of this build's own version.
 pub const PREAMBLE: [u8; 8] = preamble(Version::CURRENT);
 
-/// The first bytes that both sides send: a magic byte, the name and the version. The magic byte starts neither a frame
-/// of Spark's (0x00), nor TLS (0x16), nor a text protocol.
+/// The first bytes that both sides send: a magic byte, the name and the version. The magic byte differs from the first
+/// byte of Spark's frames (0x00), of TLS (0x16), and of text protocols.
 #[must_use]
 pub const fn preamble(version: Version) -> [u8; 8] {
     [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', version.0]
 }
 
-/// The largest frame during the handshake, in bytes. So an unknown peer cannot make a daemon reserve more memory.
+/// The largest frame during the handshake, in bytes. The limit keeps an unknown peer from making a daemon reserve more
+/// memory.
 pub const MAX_HELLO: usize = 4 << 10;
 
 /// The largest frame with a message, in bytes.
@@ -42,7 +43,7 @@ pub const MAX_LOG_PIECE: usize = 1 << 20;
 /// The largest standard input of a task, in bytes. It is sent in one frame with the task.
 pub const MAX_STDIN: usize = 8 << 20;
 
-/// Bytes that this build appends to each struct. A build with the feature `next` writes like a later version that has
+/// Bytes that this build appends to each struct. The feature `next` makes a build write like a later version that has
 /// one more field.
 const LATER_FIELDS: &[u8] = if cfg!(feature = "next") { b"\x05later" } else { b"" };
 
@@ -52,18 +53,18 @@ pub struct Hello {
     pub role: Role,
     /// The sender's name for log lines: an id, a host and port, or a program's name.
     pub name: String,
-    /// In a local cluster: a nonce, and a proof from the side that dials (`admission` in `firesteel-host`). Empty
-    /// elsewhere.
+    /// Only in a local cluster: a nonce, and a proof from the side that opened the connection (`admission` in
+    /// `firesteel-host`). Empty elsewhere.
     pub challenge: Bytes,
-    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected,
-    /// and from all other roles.
+    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 if the sender is a Master that was not
+    /// elected, or has another role.
     pub epoch: u64,
-    /// The leader, from a standby Master that knows it. `None` from all others.
+    /// The leader's address, if the sender is a standby Master that knows it. `None` otherwise.
     pub leader: Option<Address>,
 }
 
 impl Hello {
-    /// A hello with this role and name, and nothing else.
+    /// A hello with this role and name, in which all else is empty.
     #[must_use]
     pub fn new(role: Role, name: impl Into<String>) -> Self {
         Self { role, name: name.into(), challenge: Bytes::new(), epoch: 0, leader: None }
@@ -88,23 +89,23 @@ pub enum Role {
     /// An executor: runs the tasks of a driver.
     #[display("executor")]
     Executor,
-    /// A Master that stands by while another one leads. It handles no messages, and closes its connections when it
-    /// begins to lead.
+    /// A standby Master, while another Master leads. It handles no messages, and closes its connections when it begins
+    /// to lead.
     #[display("standby Master")]
     Standby,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreambleError {
-    /// The peer speaks another protocol.
+    /// The peer uses another protocol.
     #[error("the peer does not speak Firesteel's protocol")]
     Foreign,
-    /// The peer begins with a handshake of TLS.
+    /// The peer begins a TLS handshake.
     #[error(
         "the peer speaks TLS, which is not here yet: set spark.ssl.rpc.enabled=false, and use a trusted network only"
     )]
     Tls,
-    /// The peer answers as a web server does.
+    /// The peer answers like a web server.
     #[error("the peer speaks HTTP, not Firesteel's protocol")]
     Http,
     #[error("the peer speaks version {theirs} of the protocol, this side speaks {}", Version::spoken())]
@@ -114,7 +115,7 @@ pub enum PreambleError {
 /// The version that a peer's preamble names.
 ///
 /// # Errors
-/// The preamble is that of another protocol.
+/// The preamble belongs to another protocol.
 pub fn read_preamble(found: [u8; 8]) -> Result<Version, PreambleError> {
     if found.starts_with(b"HTTP/") {
         return Err(PreambleError::Http);
@@ -155,13 +156,13 @@ pub struct TooLong {
 
 /// A complete message, as it is sent to a peer.
 pub trait Message: Serialize + Send + Sync + 'static {
-    /// The part of its encoding that it [shares](crate::messages::Shared) with other messages. Only a few fields may
-    /// follow that part.
+    /// The part of the message's encoding that is [shared](crate::messages::Shared) with other messages. Only a few
+    /// fields may follow that part.
     fn shared(&self) -> Option<Bytes> {
         None
     }
 
-    /// The version of the protocol that added it. It is not sent to peers of older versions.
+    /// The protocol version that added this message. It is not sent to peers of older versions.
     fn since(&self) -> Version {
         Version::OLDEST
     }
@@ -177,7 +178,7 @@ pub fn encode<M: Serialize>(message: &M, limit: usize) -> Result<Bytes, TooLong>
     Ok(body.freeze())
 }
 
-/// Appends the body of a message's frame to bytes that are already there.
+/// Appends the body of a message's frame to these bytes.
 ///
 /// # Errors
 /// The message is longer than `limit`. Then nothing is appended.
@@ -192,13 +193,13 @@ pub fn append<M: Serialize>(message: &M, bytes: &mut BytesMut, limit: usize) -> 
     Ok(())
 }
 
-/// The length of a message, or of a part of one, in the body of a frame.
+/// The length that a message, or a part of one, has in the body of a frame.
 #[must_use]
 pub fn length<M: Serialize>(message: &M) -> usize {
     write_to(message, Count::default(), LATER_FIELDS)
 }
 
-/// Encodes a message like a later version that appends these bytes to each struct.
+/// Encodes a message like a later version, which appends these bytes to each struct.
 #[must_use]
 pub fn encode_with_later_fields<M: Serialize>(message: &M, later: &'static [u8]) -> Bytes {
     let mut body = BytesMut::new();
@@ -213,7 +214,7 @@ fn write_to<M: Serialize, S: Sink>(message: &M, sink: S, later: &'static [u8]) -
     writer.length()
 }
 
-/// The message in the body of a frame.
+/// Decodes the message in the body of a frame.
 ///
 /// # Errors
 /// The bytes are not exactly one message.
@@ -226,10 +227,10 @@ pub fn decode<M: DeserializeOwned>(body: &[u8]) -> Result<M, DecodeError> {
     }
 }
 
-/// The first value in these bytes, and the bytes after it.
+/// Decodes the first value in these bytes. Also returns the bytes after it.
 ///
 /// # Errors
-/// The bytes do not begin with such a value.
+/// The bytes do not begin with a value of this type.
 pub fn take<M: DeserializeOwned>(bytes: &[u8]) -> postcard::Result<(M, &[u8])> {
     let mut reader = Reader { input: bytes };
     Ok((M::deserialize(&mut reader)?, reader.input))
@@ -243,7 +244,7 @@ mod tests {
     fn a_message_survives_the_wire() {
         let message = now::State::Runs { pid: 300 };
         let bytes = encode(&message, MAX_FRAME).expect("it is short");
-        // Variant 1 with a content, which has two bytes.
+        // Variant 1 with a content of two bytes.
         assert_eq!(&bytes[..], b"\x03\x02\xac\x02");
         assert_eq!(length(&message), bytes.len());
         assert_eq!(decode(&bytes), Ok(message));
@@ -255,7 +256,7 @@ mod tests {
     fn what_is_not_exactly_one_message_is_refused() {
         let trailing = b"\x03\x02\xac\x02!";
         assert_eq!(decode::<now::State>(trailing), Err(DecodeError::Trailing { length: 5, extra: 1 }));
-        // It is cut, has no content, is longer than it says, or has no field that it must have.
+        // In each body, the struct is cut, has no content, is longer than its length, or lacks a required field.
         for body in
             [&b"\x03\x02\xac"[..], b"\x05", b"\x03\x01\xac\x02", b"\x03\xff\xff\x7f", b"\x03\x00", b""]
         {
@@ -281,7 +282,7 @@ mod tests {
             },
             Named(String),
             Pair(u8, u8),
-            /// A variant that this version does not know.
+            /// A variant that the version `now` does not know.
             #[serde(other)]
             Other,
         }
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn nobody_makes_us_reserve_more_than_he_sends() {
-        // A list of 2^60 numbers, and a struct that is as long.
+        // A list of 2^60 numbers, and a struct of the same length.
         let huge = b"\x80\x80\x80\x80\x80\x80\x80\x80\x10\x01";
         assert!(decode::<Vec<u64>>(huge).is_err());
         assert!(decode::<now::Row>(huge).is_err());

@@ -1,6 +1,6 @@
 //! Decodes what [`write`](super::write) encodes, also if a version with other fields wrote it.
 //!
-//! Unknown fields are skipped. A missing field gets its `#[serde(default)]`; without a default the value is refused.
+//! Unknown fields are skipped. A missing field gets its `#[serde(default)]`. If it has no default, decoding fails.
 
 use postcard::{Error, Result};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ impl<'de> Reader<'de> {
         self.plain(|plain| usize::deserialize(plain))
     }
 
-    /// Splits off a value that begins with its length.
+    /// Splits off a value whose encoding begins with its length.
     fn measured(&mut self) -> Result<Self> {
         let length = self.number()?;
         let (content, rest) = self.input.split_at_checked(length).ok_or(Error::DeserializeUnexpectedEnd)?;
@@ -135,8 +135,8 @@ impl<'de> Elements<'_, 'de> {
         seed.deserialize(&mut *self.reader).map(Some)
     }
 
-    /// The number of elements to reserve memory for: at most the number of bytes left. So no peer can make us reserve
-    /// more memory than it has sent.
+    /// The number of elements to reserve memory for: at most the number of bytes left. So a peer cannot make the
+    /// receiver reserve more memory than the peer has sent.
     fn hint(&self) -> Option<usize> {
         Some(self.left.min(self.reader.input.len()))
     }
@@ -170,7 +170,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// The fields of a struct that are both known to the reader and contained in the bytes.
+/// The fields of a struct that the reader knows and that the bytes contain.
 struct Fields<'de> {
     reader: Reader<'de>,
     left: usize,
@@ -194,7 +194,7 @@ impl<'de> SeqAccess<'de> for Fields<'de> {
 
 struct Variant<'de> {
     number: u32,
-    /// Empty if the variant has no fields, or if a later version added them.
+    /// The fields of the variant. Empty if the variant has none, or if only a later version has them.
     content: Reader<'de>,
 }
 

@@ -1,9 +1,9 @@
-//! Values to bytes: postcard, but each struct begins with its length.
+//! Encodes values: postcard, but each struct begins with its length.
 //!
-//! postcard writes the fields of a struct one after the other, and a reader with one field more or less than the writer
-//! reads nonsense from there on. Here each struct begins with the length of its fields in bytes, so that a reader finds
-//! its end without knowing all its fields. The number of an enum's variant also says whether a content follows.
-//! Everything else is written by postcard itself.
+//! Plain postcard writes the fields of a struct one after the other. If the reader's struct has one field more or less,
+//! it reads nonsense from there on. Here each struct begins with the length of its fields in bytes. So a reader finds
+//! the struct's end without knowing all its fields. The number of an enum's variant also encodes whether a content
+//! follows. postcard itself writes everything else.
 
 use bytes::{BufMut, BytesMut};
 use postcard::ser_flavors::Flavor;
@@ -14,24 +14,24 @@ use serde::{Serialize, Serializer, ser};
 pub(super) trait Sink: Flavor<Output = ()> {
     fn length(&self) -> usize;
 
-    /// Writes the number of bytes since `start` in front of them. One byte was left free for that number.
+    /// Writes the number of bytes since `start` in front of these bytes. One byte was left free for the number.
     fn measure(&mut self, start: usize);
 }
 
-/// Appends to the bytes that are already there.
+/// A sink that appends to existing bytes.
 pub(super) struct Append<'a>(pub(super) &'a mut BytesMut);
 
-/// Counts the bytes, and stores none.
+/// A sink that counts the bytes, and stores none.
 #[derive(Default)]
 pub(super) struct Count(pub(super) usize);
 
 pub(super) struct Writer<S: Sink> {
     plain: postcard::Serializer<S>,
-    /// Fields that a later version has at the end of each struct, as bytes.
+    /// The encoded fields that a later version has at the end of each struct.
     later: &'static [u8],
 }
 
-/// A length as postcard encodes numbers, with its number of bytes.
+/// Encodes a length as postcard encodes numbers. Also returns the number of bytes that this takes.
 fn varint(mut length: usize) -> ([u8; 10], usize) {
     let (mut bytes, mut count) = ([0; 10], 0);
     loop {
@@ -116,7 +116,7 @@ impl<S: Sink> Writer<S> {
         self.plain.output.length()
     }
 
-    /// Begins a value that starts with its own length.
+    /// Begins a value whose encoding starts with its length.
     fn open(&mut self) -> Result<Measured<'_, S>> {
         let start = self.length();
         self.plain.output.try_push(0)?;
@@ -129,7 +129,7 @@ impl<S: Sink> Writer<S> {
     }
 }
 
-/// A value that starts with its own length, while it is written.
+/// A value whose encoding starts with its length, while it is being written.
 pub(super) struct Measured<'a, S: Sink> {
     writer: &'a mut Writer<S>,
     start: usize,
@@ -145,7 +145,7 @@ impl<S: Sink> Measured<'_, S> {
         Ok(())
     }
 
-    /// Ends a struct: adds the fields of a later version and the length.
+    /// Ends a struct: adds the later version's fields and writes the length.
     fn close_struct(self) -> Result<()> {
         self.writer.plain.output.try_extend(self.writer.later)?;
         self.close()
@@ -281,7 +281,7 @@ impl<'a, S: Sink> Serializer for &'a mut Writer<S> {
     }
 }
 
-/// Compounds that begin with the length of their fields.
+/// Methods for types whose encoding begins with the length of their fields.
 macro_rules! fields {
     ($($part:ident)*) => {$(
         impl<S: Sink> ser::$part for Measured<'_, S> {
@@ -314,7 +314,7 @@ impl<S: Sink> ser::SerializeTupleVariant for Measured<'_, S> {
     }
 }
 
-/// Compounds that need no length in bytes: their number of elements is written, or known to both sides.
+/// Methods for types that need no length in bytes: their number of elements is written, or both sides know it.
 macro_rules! elements {
     ($($part:ident $method:ident;)*) => {$(
         impl<S: Sink> ser::$part for &mut Writer<S> {

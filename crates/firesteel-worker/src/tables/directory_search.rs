@@ -18,7 +18,7 @@ pub(crate) enum DirectorySearch {
     Never,
     /// The next search is planned for this time.
     Planned { at: Timestamp },
-    /// The shell is searching for directories.
+    /// The daemon is searching for directories.
     Looking,
 }
 

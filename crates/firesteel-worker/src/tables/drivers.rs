@@ -15,9 +15,9 @@ use super::process_stage::ProcessStage;
 use super::shutdown_phase::ShutdownPhase;
 use crate::{Config, DriverPlan, Reason};
 
-/// The pause before a supervised driver is started again. It doubles with every start.
+/// The pause before a supervised driver is started again. The pause doubles with every start.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// After a run longer than this, the next pause is [`FIRST_PAUSE`] again.
+/// If a driver ran for longer than this, the next pause is [`FIRST_PAUSE`] again.
 const SUCCESSFUL_RUN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
@@ -31,12 +31,12 @@ pub(crate) struct Drivers {
 #[derive(Debug)]
 struct Driver {
     description: DriverDescription,
-    /// The addresses of custom resources that it was given.
+    /// The addresses of custom resources that the driver holds.
     resources: Resources,
     stage: Stage,
     starts: u32,
     pause: Duration,
-    /// How its process ended last, if it was to be started again.
+    /// How the driver's previous process ended, if the driver was started again after it.
     last: Option<ExitStatus>,
 }
 
@@ -55,7 +55,7 @@ struct Driver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Process(ProcessStage),
-    /// It failed in this way, and will be started again at this time.
+    /// The driver failed with this status, and will be started again at this time.
     Pausing {
         until: Timestamp,
         last: ExitStatus,
@@ -63,7 +63,7 @@ enum Stage {
 }
 
 impl Stage {
-    /// The stage of its process, unless it pauses.
+    /// The stage of the driver's process. `None` if the driver pauses.
     fn process(self) -> Option<ProcessStage> {
         match self {
             Self::Process(process) => Some(process),
@@ -79,7 +79,7 @@ impl Stage {
         self.process().is_some_and(ProcessStage::is_unwanted)
     }
 
-    /// When something is due, and what.
+    /// The time of the driver's next deadline, and the reason for it.
     fn deadline(self, driver: &DriverId) -> Option<(Timestamp, Reason)> {
         match self {
             Self::Process(process) => Some((process.kill_at()?, Reason::DriverKillGrace(driver.clone()))),
@@ -91,18 +91,18 @@ impl Stage {
 /// The result of a signal to a cluster driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverSignalled {
-    /// Its process gets the signal.
+    /// The driver's process gets the signal.
     Process,
-    /// Nothing happens now. Its process gets the signal after its start, or got an equally strong one before.
+    /// Nothing happens now. The driver's process gets the signal after its start, or got an equally strong one before.
     Noted,
-    /// It was pausing, and has ended. Its last process had ended in this way.
+    /// The driver was pausing, and has now ended. Its last process ended with this status.
     Ended(ExitStatus),
 }
 
-/// The result of the end of its process.
+/// What follows from the end of a cluster driver's process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DriverExited {
-    /// It will be started again after this pause.
+    /// The driver will be started again after this pause.
     Pauses(Duration),
     Ended(DriverState),
 }
@@ -111,7 +111,7 @@ pub(crate) enum DriverExited {
 pub(crate) struct Restarts {
     pub(crate) restarts: u32,
     pub(crate) last: ExitStatus,
-    /// The remaining pause, if it pauses.
+    /// The remaining time of the pause, if the driver pauses.
     pub(crate) pause_millis: Option<u64>,
 }
 
@@ -120,7 +120,7 @@ impl Drivers {
         self.live.len()
     }
 
-    /// Whether it is live. A pausing cluster driver is.
+    /// Whether a cluster driver is live. A driver that pauses is live.
     pub(crate) fn lives(&self, driver: &DriverId) -> bool {
         self.live.contains_key(driver)
     }
@@ -136,7 +136,7 @@ impl Drivers {
         Some(DriverReport { driver: driver.clone(), state, used })
     }
 
-    /// Adds a cluster driver that is to run here.
+    /// Adds a cluster driver that this Worker has to run.
     pub(crate) fn add(&mut self, driver: DriverId, description: DriverDescription, resources: Resources) {
         let row = Driver {
             description,
@@ -167,8 +167,8 @@ impl Drivers {
         }
     }
 
-    /// Records that its process runs. Returns the number of its starts, and the signal that waited for the start.
-    /// `None`: it was not being started.
+    /// Records that the driver's process runs. Returns the number of its starts, and the signal that waited for the
+    /// start. `None` if the driver was not being started.
     pub(crate) fn started(
         &mut self,
         now: Timestamp,
@@ -193,8 +193,8 @@ impl Drivers {
         row.stage.is_unwanted()
     }
 
-    /// Records that its process has ended. Exit code 0 is success, even if it was asked to end. Returns `None` if it
-    /// had no running process.
+    /// Records that the driver's process has ended. Exit code 0 is success, even if the driver was asked to end.
+    /// Returns `None` if the driver had no running process.
     pub(crate) fn exited(
         &mut self,
         now: Timestamp,
@@ -218,7 +218,7 @@ impl Drivers {
                 return Some(DriverExited::Pauses(pause));
             }
             stage if stage.is_unwanted() => DriverState::Killed(Some(status)),
-            // This Worker leaves. The Master has the driver started elsewhere, since nobody asked to end it.
+            // This Worker is leaving. Nobody asked to end the driver, so the Master has it started elsewhere.
             _ if row.description.supervise => DriverState::Killed(Some(status)),
             _ => DriverState::Failed(status),
         };
@@ -226,7 +226,7 @@ impl Drivers {
         Some(DriverExited::Ended(state))
     }
 
-    /// The cluster drivers that have reached the end of their pause or grace period.
+    /// The cluster drivers whose pause or grace period is over.
     pub(crate) fn due(&self, now: Timestamp) -> Vec<DriverId> {
         let due = |(driver, row): (&DriverId, &Driver)| {
             row.stage.deadline(driver).is_some_and(|(at, _)| at <= now).then(|| driver.clone())
@@ -234,7 +234,7 @@ impl Drivers {
         self.live.iter().filter_map(due).collect()
     }
 
-    /// Ends the pause of a live cluster driver that is being started again. Returns whether it paused.
+    /// Ends the pause of a live cluster driver that is being started again. Returns whether the driver was pausing.
     pub(crate) fn end_pause(&mut self, driver: &DriverId) -> bool {
         let Some(row) = self.live.get_mut(driver) else { return false };
         let pauses = matches!(row.stage, Stage::Pausing { .. });
@@ -244,7 +244,7 @@ impl Drivers {
         pauses
     }
 
-    /// Removes the pausing cluster drivers. Returns how each one's process ended last.
+    /// Removes the pausing cluster drivers. Returns the exit status of each driver's last process.
     pub(crate) fn take_pausing(&mut self) -> Vec<(DriverId, ExitStatus)> {
         let pauses = |(driver, row): (&DriverId, &Driver)| match row.stage {
             Stage::Pausing { last, .. } => Some((driver.clone(), last)),
@@ -255,7 +255,7 @@ impl Drivers {
         pausing
     }
 
-    /// Moves a live cluster driver towards its end. A signal no stronger than an earlier one has no effect.
+    /// Moves a live cluster driver towards its end. A signal has no effect if an earlier one was at least as strong.
     pub(crate) fn signal(
         &mut self,
         driver: &DriverId,
@@ -275,7 +275,7 @@ impl Drivers {
         if is_sent { DriverSignalled::Process } else { DriverSignalled::Noted }
     }
 
-    /// Keeps an end until a Master confirms it. If there are too many, drops the first one.
+    /// Keeps an end until a Master confirms it. If there are too many ends, drops the oldest.
     pub(crate) fn keep_end(&mut self, driver: DriverId, state: DriverState, used: Option<Used>) {
         self.unconfirmed.insert(driver, (state, used));
         if self.unconfirmed.len() > MOST_UNCONFIRMED {
@@ -283,7 +283,7 @@ impl Drivers {
         }
     }
 
-    /// How often a cluster driver was started again, if it was or will be.
+    /// How often a cluster driver was started again. `None` if it was not and will not be.
     pub(crate) fn restarts(&self, now: Timestamp, driver: &DriverId) -> Option<Restarts> {
         let Driver { stage, starts, last, .. } = self.live.get(driver)?;
         let pause_millis = match stage {

@@ -1,7 +1,7 @@
 //! The directories of ended executors, oldest end first.
 //!
-//! Beyond a limit the oldest are removed, until a tenth of the limit is free. So they are removed in batches, not one
-//! by one. The latest one is always kept.
+//! If a limit is exceeded, the oldest directories are removed until a tenth of the limit is free. So directories are
+//! removed in batches, not one by one. The latest directory is always kept.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const FIRST_PLACE: u64 = 1 << 32;
 
 #[derive(Debug)]
 pub(crate) struct ExecutorDirectories {
-    /// Each with its length in bytes.
+    /// The directories by place, each with the length of its files in bytes.
     oldest_first: BTreeMap<u64, (ExecutorKey, u64)>,
     places: BTreeMap<ExecutorKey, u64>,
     /// The sum of the lengths. It cannot overflow.
@@ -71,7 +71,7 @@ impl ExecutorDirectories {
         of_app.iter().for_each(|executor| self.forget(executor));
     }
 
-    /// Takes out the oldest directories if there are too many. Returns them, oldest first.
+    /// Removes the oldest directories from the table if there are too many. Returns them, oldest first.
     pub(crate) fn take_surplus(&mut self, most: &Cleanup) -> Vec<ExecutorKey> {
         let exceeds = |kept: &Self, executors: usize, bytes: u64| {
             kept.oldest_first.len() > executors.max(1)
@@ -148,7 +148,7 @@ mod tests {
             (limits(100, 100), &[60, 40, 1], &[0]),
             (limits(100, 100), &[50, 45, 5, 50], &[0, 1]),
             (limits(100, 100), &[10, 10, 80, 1], &[0, 1]),
-            // The latest stays, even if it alone is too large.
+            // The latest directory is kept, even if it is too large by itself.
             (limits(100, 100), &[200], &[]),
             (limits(100, 100), &[200, 300, 1], &[0, 1]),
             (limits(0, 0), &[0, 0, 5], &[0, 1]),

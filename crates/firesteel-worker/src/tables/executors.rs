@@ -13,8 +13,8 @@ use super::process_stage::ProcessStage;
 use super::shutdown_phase::ShutdownPhase;
 use crate::Reason;
 
-/// The maximum number of unconfirmed ends. Beyond it, the first one is dropped. The Master then considers that executor
-/// lost, since the Worker does not list it at its next registration.
+/// The maximum number of unconfirmed ends. If there are more, the oldest is dropped. At the Worker's next registration,
+/// the Master then considers this executor lost, because the Worker does not list it.
 pub(super) const MOST_UNCONFIRMED: usize = 10_000;
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Executors {
     live: BTreeMap<ExecutorKey, Executor>,
     unconfirmed: BTreeMap<ExecutorKey, (ExecutorState, Option<Used>)>,
     ended: Ended,
-    /// Ended applications that still have live executors here.
+    /// Ended applications that still have live executors on this Worker.
     finished_apps: BTreeSet<AppId>,
 }
 
@@ -43,13 +43,13 @@ struct Executor {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Its application's files are being fetched.
+    /// The application's files are being fetched.
     Fetching,
     Process(ProcessStage),
 }
 
 impl Stage {
-    /// The stage of its process, if the shell was told to start one.
+    /// The stage of the executor's process, if the daemon has the order to start one.
     fn process(self) -> Option<ProcessStage> {
         match self {
             Self::Fetching => None,
@@ -77,12 +77,12 @@ impl Stage {
     }
 }
 
-/// The executors that ended last, for status pages, and to ignore a late repetition of a launch.
+/// The executors that ended last. They are shown on status pages, and a late repetition of their launch is ignored.
 #[derive(Debug, Default)]
 struct Ended {
     known: BTreeMap<ExecutorKey, ExecutorState>,
     oldest_first: VecDeque<ExecutorKey>,
-    /// The maximum number that is remembered.
+    /// The maximum number of ended executors in the list.
     most: usize,
 }
 
@@ -102,16 +102,17 @@ impl Ended {
 /// The result of a signal to an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signalled {
-    /// Its process gets the signal.
+    /// The executor's process gets the signal.
     Process,
-    /// Nothing happens now. Its process gets the signal after its start, or got an equally strong one before.
+    /// Nothing happens now. The executor's process gets the signal after its start, or got an equally strong one
+    /// before.
     Noted,
-    /// It was waiting for files, and has ended without a process.
+    /// The executor was waiting for files, and has ended without a process.
     Ended,
 }
 
 impl Executors {
-    /// A table without executors. It remembers at least one ended executor, even if `retained` is 0.
+    /// A table without executors. The table remembers at least one ended executor, even if `retained` is 0.
     pub(crate) fn remembering(retained: usize) -> Self {
         Self { ended: Ended { most: retained.max(1), ..Ended::default() }, ..Self::default() }
     }
@@ -125,7 +126,7 @@ impl Executors {
         self.ended.oldest_first.iter().map(report).collect()
     }
 
-    /// The applications with live executors here. Ids may be repeated.
+    /// The applications with live executors on this Worker. Ids may be repeated.
     pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
         self.live.keys().map(|executor| &executor.app)
     }
@@ -142,7 +143,7 @@ impl Executors {
         self.live.keys()
     }
 
-    /// Whether an executor is live, or is remembered as ended.
+    /// Whether an executor is live, or is among the remembered ended ones.
     pub(crate) fn knows(&self, executor: &ExecutorKey) -> bool {
         self.live.contains_key(executor) || self.ended.known.contains_key(executor)
     }
@@ -157,8 +158,8 @@ impl Executors {
         self.live.insert(executor, Executor { cores, memory, stage: Stage::Fetching });
     }
 
-    /// Records that an executor's process runs. Returns the signal that waited for the start. `None`: it was not being
-    /// started.
+    /// Records that an executor's process runs. Returns the signal that waited for the start. `None` if the executor
+    /// was not being started.
     pub(crate) fn started(
         &mut self,
         now: Timestamp,
@@ -171,12 +172,12 @@ impl Executors {
         Some(signal)
     }
 
-    /// Whether the shell was told to start an executor that lives.
+    /// Whether a live executor's start was ordered.
     pub(crate) fn was_to_start(&self, executor: &ExecutorKey) -> bool {
         self.live.get(executor).is_some_and(|row| row.stage.process().is_some())
     }
 
-    /// Removes an executor whose process could not be started. Returns whether it was asked to end.
+    /// Removes an executor whose process could not be started. Returns whether the executor was asked to end.
     pub(crate) fn remove_unstarted(&mut self, executor: &ExecutorKey) -> bool {
         self.live.remove(executor).is_some_and(|row| row.stage.is_unwanted())
     }
@@ -189,14 +190,14 @@ impl Executors {
         Some(if unwanted { ExecutorState::Killed(Some(status)) } else { ExecutorState::Exited(status) })
     }
 
-    /// The executors that have reached the end of their grace period.
+    /// The executors whose grace period is over.
     pub(crate) fn overdue(&self, now: Timestamp) -> Vec<ExecutorKey> {
         let overdue = |row: &Executor| row.stage.kill_at().is_some_and(|at| at <= now);
         let late = self.live.iter().filter(|(_, row)| overdue(row));
         late.map(|(executor, _)| executor.clone()).collect()
     }
 
-    /// Moves a live executor towards its end. A signal no stronger than an earlier one has no effect.
+    /// Moves a live executor towards its end. A signal has no effect if an earlier one was at least as strong.
     pub(crate) fn signal(&mut self, executor: &ExecutorKey, signal: Signal, kill_at: Timestamp) -> Signalled {
         let row = self.live.get_mut(executor).expect("only a live executor is signalled");
         let Stage::Process(process) = row.stage else {
@@ -208,7 +209,7 @@ impl Executors {
         if is_sent { Signalled::Process } else { Signalled::Noted }
     }
 
-    /// Keeps an end until a Master confirms it. If there are too many, returns the executor whose end was dropped.
+    /// Keeps an end until a Master confirms it. If there are too many ends, drops the oldest, and returns its executor.
     pub(crate) fn keep_end(
         &mut self,
         executor: &ExecutorKey,
@@ -221,12 +222,13 @@ impl Executors {
         is_full.then(|| self.unconfirmed.pop_first())?.map(|(forgotten, _)| forgotten)
     }
 
-    /// Records that an application with live executors here has ended.
+    /// Records that an application has ended that still has live executors on this Worker.
     pub(crate) fn finish(&mut self, app: AppId) {
         self.finished_apps.insert(app);
     }
 
-    /// Records that an application's last executor here has ended. Returns whether the application had ended before.
+    /// Records that an application's last executor on this Worker has ended. Returns whether the application had ended
+    /// before.
     pub(crate) fn take_finished(&mut self, app: &AppId) -> bool {
         self.finished_apps.remove(app)
     }
@@ -314,8 +316,8 @@ impl Executors {
         self.live.values().filter(|row| row.stage == Stage::Fetching).count()
     }
 
-    /// Records that an executor no longer waits for files. It is being started, or the cause of its failure is being
-    /// checked.
+    /// Records that an executor no longer waits for files. Either it is being started, or the cause of its failure is
+    /// being checked.
     pub(crate) fn no_longer_waits(&mut self, executor: &ExecutorKey) {
         let row = self.live.get_mut(executor).expect("an executor that waits for files lives");
         if row.stage == Stage::Fetching {

@@ -32,30 +32,30 @@ struct AppFiles {
 /// ```
 #[derive(Debug)]
 enum Stage {
-    /// The shell is fetching them, and these executors wait.
+    /// The daemon is fetching the files, and these executors wait.
     Fetching { fetch: FetchId, waiting: BTreeMap<ExecutorId, ExecutorPlan> },
-    /// They were fetched: executors can start.
+    /// The files were fetched, so executors can start.
     There,
 }
 
 /// How long an application's files are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
-    /// Until the Master says that the application has ended.
+    /// Until the Master reports that the application has ended.
     Finished,
-    /// Until no executor of the application is left here, or another one is launched. A Master has registered the
-    /// Worker since the fetch, so the application may have ended without a message.
+    /// Until no executor of the application is left on this Worker, or another one is launched. A Master has registered
+    /// the Worker since the fetch, so the application may have ended without a message.
     Unused,
 }
 
 /// Whether an executor can use its application's files now.
 #[derive(Debug)]
 pub(crate) enum Wanted {
-    /// They are there: it can start, with their names.
+    /// The files are there: the executor can start, with the files' names in its plan.
     There(ExecutorPlan),
-    /// They are being fetched, and it waits.
+    /// The files are being fetched, and the executor waits.
     Awaited,
-    /// They need to be fetched, and it waits.
+    /// The files must be fetched, and the executor waits.
     ToFetch(FetchId),
 }
 
@@ -91,20 +91,20 @@ impl Files {
         std::mem::take(&mut self.apps).into_keys()
     }
 
-    /// Whether an application's files are kept only until its last executor here has ended.
+    /// Whether an application's files are kept only until its last executor on this Worker has ended.
     pub(crate) fn are_doubtful(&self, app: &AppId) -> bool {
         self.apps.get(app).is_some_and(|kept| kept.until == Until::Unused)
     }
 
-    /// Marks all files as doubtful, because a Master has registered the Worker. It will not say which applications
-    /// ended before.
+    /// Marks all files as doubtful, because a Master has registered the Worker. The Master will not report which
+    /// applications ended before.
     pub(crate) fn recheck_all(&mut self) {
         for kept in self.apps.values_mut() {
             kept.until = Until::Unused;
         }
     }
 
-    /// The applications with files here, complete or being fetched.
+    /// The applications with files on this Worker, complete or being fetched.
     pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
         self.apps.keys()
     }
@@ -139,7 +139,8 @@ impl Files {
         }
     }
 
-    /// Checks that the table of executors lists the same executors as waiting.
+    /// Checks that the executors that wait for files here are exactly those that the table of executors marks as
+    /// waiting for files.
     pub(crate) fn check(&self, executors: &Executors) -> Result<(), Violation> {
         let mut all = 0;
         for (app, kept) in &self.apps {

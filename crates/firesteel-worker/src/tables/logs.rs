@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use firesteel_protocol::ids::PeerId;
 
-/// The pending requests, at most one for each connection. So clients cannot make the shell read and keep unlimited
-/// data.
+/// The pending requests, at most one for each connection. The limit keeps clients from making the daemon read and store
+/// unlimited data.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     asked: BTreeMap<PeerId, Writer>,
 }
 
-/// Whether the log may grow. Determined before the log is read, so that its author's last output is not missed.
+/// Whether the log may still grow. This is determined before the log is read, so that its author's last output is not
+/// missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     Lives,
-    /// Its author has ended, or an earlier Worker ran it.
+    /// The log's author has ended, or an earlier Worker ran it.
     Over,
 }
 
@@ -29,8 +30,8 @@ impl Logs {
         self.asked.insert(peer, writer);
     }
 
-    /// Removes the request on this connection, which is answered. Returns whether the log may have grown. `None`: the
-    /// client is gone.
+    /// Removes the request on this connection, which is now answered. Returns whether the log may have grown. `None`:
+    /// the client has disconnected.
     pub(crate) fn answered(&mut self, peer: PeerId) -> Option<Writer> {
         self.asked.remove(&peer)
     }

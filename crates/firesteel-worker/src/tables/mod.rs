@@ -1,5 +1,5 @@
-//! The tables of the Worker. They store facts, and know no [`Worker`](super::Worker). The handlers decide what follows
-//! from a change.
+//! The tables of the Worker. They store facts, and do not use the [`Worker`](super::Worker). The handlers decide what
+//! follows from a change.
 
 mod directory_search;
 mod drivers;

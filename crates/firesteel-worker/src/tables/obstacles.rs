@@ -15,7 +15,7 @@ use crate::{Reason, StartTried};
 /// The longest pause between two checks while no process can be started, in multiples of the configured pause.
 const LONGEST_PAUSE: u32 = 16;
 
-/// What keeps the Worker from starting anything.
+/// The obstacles that keep the Worker from starting anything.
 #[derive(Debug, Default)]
 pub(crate) struct Obstacles {
     phase: Phase,
@@ -27,9 +27,9 @@ pub(crate) struct Obstacles {
     shortages: u32,
     /// The space on the work directory's disk, as measured last.
     space: Option<DiskSpace>,
-    /// Why the disk is too full, in the words of the measurement that found it. `None`: it is not too full.
+    /// The text of the measurement that found the disk too full. `None`: the disk is not too full.
     too_full: Option<String>,
-    /// Processes that could not be started. They are reported after the running check.
+    /// Processes that could not be started, with the failures. They are reported after the running check.
     failed: Vec<(Process, StartFailure)>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Obstacles {
 enum Phase {
     #[default]
     Idle,
-    /// The shell tries to write, and to start a process if that had failed.
+    /// The daemon tries to write, and also to start a process if that has failed before.
     Trying { process: bool },
     /// The next check is planned for this time.
     Planned { at: Timestamp },
@@ -64,7 +64,7 @@ impl Obstacles {
         self.space
     }
 
-    /// Why nothing new is to be started.
+    /// Why nothing new can be started. `None` if there is no obstacle.
     pub(crate) fn reason(&self) -> Option<&String> {
         self.directory.as_ref().or(self.too_full.as_ref()).or(self.processes.as_ref())
     }
@@ -74,8 +74,8 @@ impl Obstacles {
         self.directory.is_some()
     }
 
-    /// Plans the next check, if the settings want any. The pause grows while processes can only be started for short
-    /// times.
+    /// Plans the next check, if the settings ask for checks. The pause doubles if starts fail again and
+    /// again, without a process that ran in between.
     pub(crate) fn plan(&mut self, now: Timestamp, pause: Option<Duration>) {
         self.phase = match pause {
             Some(pause) => Phase::Planned { at: now + self.longer(pause) },
@@ -92,7 +92,7 @@ impl Obstacles {
         matches!(self.phase, Phase::Planned { at } if at <= now)
     }
 
-    /// Begins a check, unless one is running. Returns whether to start a process as well.
+    /// Begins a check, unless one is running. Returns whether to also try to start a process.
     pub(crate) fn begin(&mut self) -> Option<bool> {
         if matches!(self.phase, Phase::Trying { .. }) {
             return None;
@@ -102,8 +102,8 @@ impl Obstacles {
         Some(process)
     }
 
-    /// Records that the machine could not start a process. The obstacle lasts until a check starts one. Returns whether
-    /// the obstacle is new.
+    /// Records that the machine could not start a process. The obstacle lasts until a check starts a process. Returns
+    /// whether the obstacle is new.
     pub(crate) fn record(&mut self, now: Timestamp, failure: &StartFailure, pause: Option<Duration>) -> bool {
         if self.processes.is_some() {
             return false;
@@ -121,17 +121,17 @@ impl Obstacles {
         self.shortages = 0;
     }
 
-    /// Keeps a failed process, to report it after the running check.
+    /// Keeps a process that could not be started, to report it after the running check.
     pub(crate) fn keep_failed(&mut self, process: Process, failure: StartFailure) {
         self.failed.push((process, failure));
     }
 
-    /// Takes the failures that waited for the check, which is over.
+    /// Removes and returns the failures that waited for the check, which is over.
     pub(crate) fn take_failed(&mut self) -> Vec<(Process, StartFailure)> {
         std::mem::take(&mut self.failed)
     }
 
-    /// Records the result of a check: the shell has tried to write in the work directory, and perhaps to start a
+    /// Records the result of a check: the daemon has tried to write in the work directory, and perhaps to start a
     /// process.
     pub(crate) fn tried(&mut self, tried: StartTried, most_percent: u64) {
         let StartTried { directory, process, space } = tried;
@@ -142,7 +142,8 @@ impl Obstacles {
         }
     }
 
-    /// Records the space on the disk. A disk that was too full stays so until it is some percent below the limit.
+    /// Records the space on the disk. A disk that was too full counts as too full until its used space is some percent
+    /// below the limit.
     fn take_in(&mut self, space: Option<DiskSpace>, most_percent: u64) {
         self.space = space;
         let was = self.too_full.take();
@@ -172,9 +173,9 @@ impl Obstacles {
     }
 }
 
-/// Whether a disk is too full for anything new. `was` says whether it was too full before.
+/// Whether a disk is too full for anything new. `was` is whether the disk was too full before.
 fn is_too_full(space: DiskSpace, most_percent: u64, was: bool) -> bool {
-    /// A disk that was too full must get this many percent below the limit.
+    /// The used space of a disk that was too full must fall below the limit by this many percent.
     const SLACK: u64 = 3;
     let used = space.used_percent();
     if was { used > most_percent.saturating_sub(SLACK) } else { used > most_percent }

@@ -1,9 +1,9 @@
-//! The stages of a process that this Worker was told to run. They are the same for executors and cluster drivers.
+//! The stages of a process that this Worker was ordered to run. They are the same for executors and cluster drivers.
 
 use firesteel_protocol::process::Signal;
 use firesteel_protocol::time::Timestamp;
 
-/// The stages of a process, from the order to start it until it is gone.
+/// The stages of a process, from the order to start it until it has ended.
 ///
 /// ```text
 ///             started               asked to end              grace over
@@ -15,7 +15,7 @@ use firesteel_protocol::time::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessStage {
     Starting,
-    /// It will be ended with this signal as soon as it has started.
+    /// The process will get this signal as soon as it has started.
     Stopping(Signal),
     Running {
         pid: u32,
@@ -45,7 +45,7 @@ impl ProcessStage {
         }
     }
 
-    /// The end of its grace period, if it has one.
+    /// The end of the process's grace period, if it has one.
     pub(crate) fn kill_at(self) -> Option<Timestamp> {
         match self {
             Self::Ending { kill_at, .. } => Some(kill_at),
@@ -53,8 +53,8 @@ impl ProcessStage {
         }
     }
 
-    /// Records that it has started. Returns the stage, and the signal that waited for the start. `None` if it was not
-    /// being started.
+    /// Records that the process has started. Returns the stage, and the signal that waited for the start. `None` if the
+    /// process was not being started.
     pub(crate) fn started(self, now: Timestamp, pid: u32) -> Option<(Self, Option<Signal>)> {
         let waiting = match self {
             Self::Starting => None,
@@ -64,8 +64,8 @@ impl ProcessStage {
         Some((Self::Running { pid, since: now }, waiting))
     }
 
-    /// Applies a signal, with the time to kill the process if it is still there. A signal no stronger than an earlier
-    /// one has no effect. Returns the stage, and whether a process gets the signal now.
+    /// Applies a signal. `kill_at` is when to kill the process if it has not ended. A signal has no effect if an
+    /// earlier one was at least as strong. Returns the stage, and whether the process gets the signal now.
     pub(crate) fn signalled(self, signal: Signal, kill_at: Timestamp) -> (Self, bool) {
         let stage = match (self, signal) {
             (Self::Starting, signal) => Self::Stopping(signal),

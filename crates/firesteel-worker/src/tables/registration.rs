@@ -12,7 +12,8 @@ use firesteel_protocol::time::Timestamp;
 use super::shutdown_phase::ShutdownPhase;
 use crate::{Config, Reason};
 
-/// A Worker that was registered may have executors, so a returning Master should have it within two seconds.
+/// The pace of the search. A Worker that was registered may have executors, so it should find a returning Master within
+/// two seconds.
 const PACE: Pace = Pace {
     first: Duration::from_secs(1),
     longest: Duration::from_secs(60),
@@ -23,26 +24,27 @@ const PACE: Pace = Pace {
 #[derive(Debug)]
 pub(crate) struct Registration {
     pub(crate) search: MasterSearch<SentReport, Terms>,
-    /// The last order to launch an executor that no heartbeat has answered, and the Master that sent it. A Worker that
-    /// registers again on the same connection answers it afterwards.
+    /// The last order to launch an executor that no heartbeat has answered, and the Master that sent it. If the Worker
+    /// registers again on the same connection, it answers the order afterwards.
     last_order: Option<(PeerId, ExecutorKey)>,
 }
 
-/// What the Worker told a Master when it asked to be registered.
+/// What the Worker reported to a Master when it asked to be registered.
 #[derive(Debug, Default)]
 pub(crate) struct SentReport {
     pub(crate) executors: BTreeMap<ExecutorKey, ExecutorState>,
     pub(crate) drivers: Vec<DriverReport>,
-    /// The Worker had been registered with it on this connection, and orders may still be on their way.
+    /// Whether the Worker had been registered with this Master on the same connection, so that orders may still be on
+    /// their way.
     pub(crate) gave_orders: bool,
 }
 
-/// The registration at a Master.
+/// The terms of the registration with a Master.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
-    /// The Master's URL, as the Master says.
+    /// The Master's URL, as reported by the Master.
     pub(crate) url: String,
-    /// The URL at which the Master serves HTTP, if the Master says so.
+    /// The URL at which the Master serves HTTP, if the Master reports one.
     pub(crate) web_address: Option<String>,
     pub(crate) heartbeat: Duration,
     pub(crate) next_heartbeat: Timestamp,
@@ -60,18 +62,18 @@ impl Registration {
         self.search.registered().map(|master| master.peer)
     }
 
-    /// The URL of this Master, as it says.
+    /// The URL of this Master, as reported by it.
     pub(crate) fn master_url(&self) -> Option<&str> {
         self.search.registered().map(|master| master.terms.url.as_str())
     }
 
-    /// The URL at which this Master serves HTTP, if it has said so.
+    /// The URL at which this Master serves HTTP, if it has reported one.
     pub(crate) fn web_address(&self) -> Option<&str> {
         self.search.registered()?.terms.web_address.as_deref()
     }
 
-    /// Whether orders from this connection count. They count from the present Master, and from a Master that asked the
-    /// Worker to register again: an order that was on its way then is not sent twice.
+    /// Whether orders from this connection count. Orders count if they come from the present Master. They also count
+    /// from a Master that asked the Worker to register again, because orders that were on their way are not sent twice.
     pub(crate) fn takes_orders_of(&self, peer: PeerId) -> bool {
         self.master() == Some(peer) || self.search.asked(peer).is_some_and(|asked| asked.told.gave_orders)
     }
@@ -94,7 +96,7 @@ impl Registration {
         Ok(())
     }
 
-    /// Records that an order to launch an executor has come. The next heartbeat answers it.
+    /// Records that an order to launch an executor has come. The next heartbeat will answer it.
     pub(crate) fn answer_order(&mut self, peer: PeerId, executor: ExecutorKey) {
         self.last_order = Some((peer, executor));
     }

@@ -2,7 +2,7 @@
 
 use firesteel_protocol::time::Timestamp;
 
-/// Whether the daemon serves, leaves or shuts down.
+/// Whether the daemon runs normally, leaves or shuts down.
 ///
 /// ```text
 ///            Shutdown           Shutdown              Shutdown, or give_up
@@ -19,17 +19,17 @@ pub(crate) enum ShutdownPhase {
     Serving,
     /// The Worker takes no more executors, and ends after its last one. Executors that still run at `until` are ended.
     Draining { until: Option<Timestamp> },
-    /// The Master was told, and every executor was asked to end. At `give_up` all executors have been killed for a
-    /// while. Then the daemon ends even if one is left.
+    /// The Master has a message about the end, and every executor was asked to end. At `give_up`, all executors have
+    /// been killed for a while. Then the daemon ends even if an executor is left.
     Ending { give_up: Timestamp },
-    /// The daemon was asked twice: every executor was killed.
+    /// The daemon was asked twice to end, so every executor was killed.
     Killing { give_up: Timestamp },
-    /// The shell was told to end the daemon. Events no longer matter.
+    /// The daemon has the order to end. Events no longer matter.
     Over,
 }
 
 impl ShutdownPhase {
-    /// Whether the Worker looks for a Master if it has none.
+    /// Whether the Worker searches for a Master if it has none.
     pub(crate) fn wants_master(self) -> bool {
         match self {
             Self::Serving | Self::Draining { .. } => true,

@@ -9,15 +9,16 @@ use firesteel_protocol::time::{Timestamp, millis};
 
 use crate::{Measurement, ProcessMeasurement, Reason};
 
-/// A start is followed by a measurement after this time, unless one is due earlier. Many executors end soon after.
+/// After the start of a process, a measurement is made at this time, unless one is due earlier. Many executors end soon
+/// after their start.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct UsageTable {
     phase: Phase,
-    /// When it was made. `None`: there was none.
+    /// When the last measurement was made. `None`: there was none.
     measured: Option<Timestamp>,
-    /// The used processor time of the machine up to then, in milliseconds.
+    /// The time that the machine's processors were in use up to the last measurement, in milliseconds.
     busy_millis: u64,
     machine: Option<MachineUsage>,
     executors: BTreeMap<ExecutorKey, Usage>,
@@ -51,7 +52,7 @@ impl UsageTable {
         }
     }
 
-    /// Plans the next measurement after this pause, if the settings want any.
+    /// Plans the next measurement after this pause, if the settings ask for measurements.
     pub(crate) fn plan(&mut self, now: Timestamp, pause: Option<Duration>) {
         self.phase = match pause {
             Some(pause) => Phase::Planned { at: now + pause },
@@ -59,7 +60,7 @@ impl UsageTable {
         };
     }
 
-    /// Begins the measurement if one is due. Returns whether it was.
+    /// Begins a measurement if one is due. Returns whether it was due.
     pub(crate) fn begin_if_due(&mut self, now: Timestamp) -> bool {
         let is_due = matches!(self.phase, Phase::Planned { at } if at <= now);
         if is_due {
@@ -109,17 +110,17 @@ impl UsageTable {
         self.drivers.remove(driver);
     }
 
-    /// Takes out the usage of an executor that has ended.
+    /// Removes and returns the usage of an executor that has ended.
     pub(crate) fn take_used_by_executor(&mut self, executor: &ExecutorKey) -> Option<Used> {
         self.executors.remove(executor).map(used)
     }
 
-    /// Takes out the usage of a cluster driver's last process, which has ended.
+    /// Removes and returns the usage of a cluster driver's last process, which has ended.
     pub(crate) fn take_used_by_driver(&mut self, driver: &DriverId) -> Option<Used> {
         self.drivers.remove(driver).map(used)
     }
 
-    /// Stores a measurement. Processes that are missing in it have ended, or have not started.
+    /// Stores a measurement. Processes that are missing from it have ended, or have not started.
     pub(crate) fn take_in(&mut self, now: Timestamp, measurement: Measurement) {
         let Measurement { machine, executors, drivers } = measurement;
         let elapsed = self.measured.map(|before| millis(now.since(before)));
@@ -153,7 +154,7 @@ fn usages<K: Ord>(
 ) -> BTreeMap<K, Usage> {
     let usage = |(key, ProcessMeasurement { cpu_millis, memory }): (K, ProcessMeasurement)| {
         let last = before.get(&key).copied().unwrap_or_default();
-        // Later measurements lack the time of a process that ended without being waited for.
+        // If a descendant process ended and nobody waited for it, later measurements lack its time.
         let cpu_millis = cpu_millis.max(last.cpu_millis);
         let millicores = rate(last.cpu_millis, cpu_millis);
         (key, Usage { cpu_millis, millicores, memory, peak_memory: memory.max(last.peak_memory) })
@@ -189,16 +190,16 @@ mod tests {
         let mut now = Timestamp::from_millis(1_000);
         for (pause, measured, machine, executors) in [
             (0, measurement(5_000, &[(0, 700, 30)]), 0, vec![(0, 700, 0, 30, 30)]),
-            // 3 s of processor time in 2 s, and a new executor whose first second counts.
+            // Executor 0 uses 3 s of processor time in 2 s. The first second of a new executor also counts.
             (
                 2_000,
                 measurement(8_000, &[(0, 2_700, 20), (1, 500, 5)]),
                 1500,
                 vec![(0, 2_700, 1000, 20, 30), (1, 500, 250, 5, 5)],
             ),
-            // Its processor time seems to decrease, and the other one has ended.
+            // Executor 0's processor time seems to decrease, and the other executor has ended.
             (1_000, measurement(8_000, &[(0, 2_600, 40)]), 0, vec![(0, 2_700, 0, 40, 40)]),
-            // No time has passed.
+            // No time has passed since the last measurement.
             (0, measurement(9_000, &[(0, 2_800, 40)]), 0, vec![(0, 2_800, 0, 40, 40)]),
         ] {
             now = now + Duration::from_millis(pause);

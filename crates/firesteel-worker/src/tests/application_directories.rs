@@ -7,7 +7,7 @@ use firesteel_protocol::process::ExitStatus;
 const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);
 const WEEK: Duration = Duration::from_secs(604_800);
 
-/// A Worker that cleans and knows no Master to talk to.
+/// A Worker that removes old directories, and is not connected to a Master.
 fn cleaning() -> Bench {
     let mut bench = Bench::new(&["m"]);
     let cleanup = Some(Cleanup { interval: HALF_AN_HOUR, keep: WEEK, max_executors: 3, max_bytes: 1_000 });
@@ -112,7 +112,7 @@ fn the_oldest_directories_beyond_the_limits_are_removed_and_never_that_of_a_livi
     for executor in 0..3 {
         bench.master(1, launch(executor));
     }
-    // Executor 2 is live, whatever is found.
+    // Executor 2 is live, so its directory stays even if it is found.
     let found = Event::EarlierFound { directories: vec![earlier(8, 2), earlier(9, 1), earlier(2, 0)] };
     assert_eq!(bench.apply(found), []);
     assert_eq!(bench.apply(left(1, 5)), [], "it lives");
@@ -121,7 +121,7 @@ fn the_oldest_directories_beyond_the_limits_are_removed_and_never_that_of_a_livi
     }
     assert_eq!(bench.apply(left(1, 5)), []);
     assert_eq!(bench.apply(left(0, 5)), surplus(&[9]));
-    // A directory in use is no longer old.
+    // A directory that is in use is no longer old.
     bench.master(1, launch(8));
     bench.apply(Event::RunnerExited { executor: key(2), status: ExitStatus::SUCCESS });
     assert_eq!(bench.apply(left(2, 1_000)), surplus(&[1, 0]));

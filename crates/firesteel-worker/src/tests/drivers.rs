@@ -1,4 +1,4 @@
-//! Cluster drivers: started, started again with growing pauses, ended.
+//! Tests of cluster drivers: how they are started, started again with growing pauses, and ended.
 
 use super::*;
 use crate::{DriverPlan, LogRead};
@@ -48,7 +48,7 @@ fn signal(signal: Signal) -> Effect {
 }
 
 impl Bench {
-    /// The same without notes.
+    /// Applies an event, and returns its effects without the notes.
     fn tell(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = self.apply(event);
         effects.retain(|effect| !matches!(effect, Effect::Note(_)));
@@ -67,7 +67,7 @@ impl Bench {
         self.tell(Event::DriverExited { driver: driver(), status })
     }
 
-    /// A registered Worker that runs a cluster driver.
+    /// A registered Worker that runs one cluster driver.
     fn with_driver(supervise: bool) -> Self {
         let mut bench = Self::registered();
         assert_eq!(bench.order(launch_driver(supervise)), [start(true), report(DriverState::Running)]);
@@ -75,7 +75,7 @@ impl Bench {
         bench
     }
 
-    /// Passes the pause, and returns its length in seconds.
+    /// Lets the pause pass, and returns its length in seconds.
     fn pass_pause(&mut self) -> u64 {
         let before = self.now;
         loop {
@@ -88,7 +88,7 @@ impl Bench {
     }
 }
 
-/// Spark's tests of its DriverRunner.
+/// The same behaviour as in Spark's tests of its DriverRunner.
 #[test]
 fn a_supervised_driver_is_started_again_after_1_2_4_seconds() {
     let mut bench = Bench::with_driver(true);
@@ -151,11 +151,11 @@ fn a_driver_that_is_killed_is_not_started_again_and_exit_code_0_is_success() {
         assert_eq!(bench.order(kill()), [signal(Signal::Terminate)]);
         assert_eq!(bench.exited(status), [report(state)]);
     }
-    // During a pause.
+    // The driver is asked to end during a pause.
     let mut bench = Bench::with_driver(true);
     bench.exited(FAILURE);
     assert_eq!(bench.order(kill()), [report(DriverState::Killed(Some(FAILURE)))]);
-    // Before its start.
+    // The driver is asked to end before its start.
     let mut bench = Bench::registered();
     bench.order(launch_driver(true));
     assert_eq!(bench.order(kill()), []);
@@ -235,7 +235,7 @@ fn a_worker_that_leaves_waits_for_its_drivers_and_gives_new_ones_back() {
     let given_back = DriverReport::new(other.driver, DriverState::Submitted);
     let given_back = Outbound::Master(WorkerToMaster::DriverStateChanged(given_back));
     assert_eq!(effects, [Effect::Send { peer: MASTER, message: given_back }]);
-    // It is supervised, and fails: the Master has it started elsewhere. Then the Worker ends.
+    // The supervised driver fails, so the Master has it started elsewhere. Then the Worker ends.
     let effects = bench.exited(FAILURE);
     assert_eq!(effects[0], report(DriverState::Killed(Some(FAILURE))));
     assert!(matches!(effects.last(), Some(Effect::Exit(_))), "{effects:?}");
@@ -277,7 +277,7 @@ fn a_driver_that_a_worker_cannot_start_through_its_own_fault_is_given_back() {
         let (worker, error) = (WorkerId::new("worker-1"), Some("no room".to_owned()));
         send(1, WorkerToMaster::StartsChecked { worker, error })
     };
-    // What the disk may be the reason of is reported after a try.
+    // If the disk may be the cause of a failure, the failure is reported after a check.
     let mut bench = Bench::with_disk();
     bench.order(launch_driver(false));
     let failed = Event::DriverFailed { driver: driver(), why: failure(StartStep::Output).into() };

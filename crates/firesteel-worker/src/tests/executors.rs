@@ -249,7 +249,7 @@ fn a_heartbeat_names_the_last_order_that_came_since_the_one_before() {
     bench.master(1, launch(1));
     assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![answer(1, 1)]));
     assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![heartbeat(1)]));
-    // A repetition is answered, and starts nothing.
+    // A repeated order is answered, but starts nothing.
     assert_eq!(bench.master(1, launch(0)), [note(Note::LaunchRepeated { executor: key(0) })]);
     assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![answer(1, 0)]));
 }
@@ -272,16 +272,16 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
     let cannot = note(Note::CannotStart { error: "no space".to_owned() });
     let expected = [cannot, checked(1, Some("no space")), ended(0, end.clone()), tell(0, end.clone())];
     assert_eq!(bench.apply(tried(Some("no space"))), expected);
-    // Now it is known, and what fails is reported at once.
+    // Now the cause is known, and a failure is reported at once.
     bench.master(1, launch(1));
     assert_eq!(bench.apply(failed(1)), [ended(1, end.clone()), tell(1, end)]);
-    // A Master that did not know is told.
+    // A Master that did not know of the obstacle gets a message about it.
     bench.disconnect(1);
     while bench.deadline().0 != Reason::Registration(Due::Round) {}
     bench.connect(2, "m");
     let registered = bench.master(2, registered("m"));
     assert!(registered.contains(&checked(2, Some("no space"))), "{registered:?}");
-    // While it goes on trying, nothing is said.
+    // While the checks keep failing in the same way, nothing is reported.
     bench.apply(tried(Some("no space")));
     assert_eq!(bench.deadline(), (Reason::StartTry, vec![Effect::TryToStart { process: false }]));
     let effects = bench.apply(tried(None));
@@ -305,13 +305,13 @@ fn a_failure_that_is_not_the_disks_is_reported_after_the_try() {
     assert_eq!(bench.apply(Event::StartTried(StartTried::default())), expected);
 }
 
-/// A failure to start that is certainly the machine's.
+/// A failure to start for which the machine is certainly at fault.
 fn machine_s(fault: Fault) -> NotStarted {
     let error = "firesteel: Resource temporarily unavailable".to_owned();
     NotStarted { failure: StartFailure { step: StartStep::Program, error }, fault }
 }
 
-/// Passes time until the Worker tries whether it can start anything. Returns whether it tries a process.
+/// Lets time pass until the Worker checks whether it can start anything. Returns whether it tries to start a process.
 fn try_due(bench: &mut Bench) -> bool {
     loop {
         let (_, effects) = bench.deadline();

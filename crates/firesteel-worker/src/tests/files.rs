@@ -61,7 +61,7 @@ fn exits(executor: u32) -> Event {
     Event::RunnerExited { executor: key(executor), status: ExitStatus::SUCCESS }
 }
 
-/// A registered Worker that fetches for executor 0.
+/// A registered Worker that fetches the files for executor 0.
 fn fetching() -> Bench {
     let mut bench = Bench::registered();
     assert_eq!(bench.master(1, launch(0)), fetch(1));

@@ -8,7 +8,7 @@ fn leads(epoch: u64) -> Leadership {
     Leadership::Here { epoch }
 }
 
-/// A Master that stands by, and names this one.
+/// The hello of a Master that stands by, and names this leader.
 fn follows(leader: &str) -> Leadership {
     Leadership::Elsewhere { leader: Some(Address::new(leader, 7077)) }
 }
@@ -26,7 +26,7 @@ fn a_master_that_stands_by_is_not_asked_and_is_left_when_another_one_registers_t
     assert_eq!(bench.connect_to(2, "a", leads(1)), [register(2, vec![])]);
     let effects = bench.master(2, registered("a"));
     assert!(effects.contains(&close(1)), "{effects:?}");
-    // It comes too late to be of use.
+    // This connection comes too late to be of use.
     assert_eq!(bench.connect_to(3, "b", follows("a")), [close(3)]);
 }
 
@@ -52,7 +52,7 @@ fn when_a_standby_hangs_up_the_next_round_comes_at_once() {
     bench.disconnect(2);
     assert!(bench.left() <= Duration::from_millis(150), "{:?}", bench.left());
     assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("a"), dial("b")]));
-    // Dialling the dead one may take long. The other one is not kept waiting for it.
+    // Connecting to the dead Master may take long. The other Master is not kept waiting for this.
     bench.connect_to(3, "b", Leadership::Elsewhere { leader: None });
     bench.disconnect(3);
     assert!(bench.left() <= Duration::from_millis(150), "{:?}", bench.left());

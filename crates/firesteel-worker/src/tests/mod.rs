@@ -1,4 +1,4 @@
-//! Table tests: the effects of each event, as whole vectors.
+//! Table tests: they compare all effects of each event, in order.
 
 mod application_directories;
 mod drivers;
@@ -79,7 +79,7 @@ impl Bench {
         Self::of(Config { try_pause, ..Self::new(&["m"]).worker.config }).register()
     }
 
-    /// Registers it with Master `m` as peer 1.
+    /// Registers the Worker with Master `m` as peer 1.
     fn register(self) -> Self {
         let mut bench = self;
         bench.apply(Event::Start);
@@ -110,7 +110,7 @@ impl Bench {
         self.apply(Event::Connected { peer: PeerId(peer), master: Address::new(host, 7077), leadership })
     }
 
-    /// Connects to a Master that leads in this epoch.
+    /// Connects to a Master that leads with this epoch.
     fn connect_elected(&mut self, peer: u64, host: &str, epoch: u64) -> Vec<Effect> {
         let (peer, master, leadership) = (PeerId(peer), Address::new(host, 7077), Leadership::Here { epoch });
         self.apply(Event::Connected { peer, master, leadership })

@@ -46,7 +46,7 @@ fn of_several_masters_the_first_to_answer_wins_and_the_others_are_closed() {
     assert_eq!(bench.connect_to(2, "b", Leadership::Here { epoch: 1 }), [register(2, vec![])]);
     let [won, beat] = taken(2, "b").try_into().expect("two effects");
     assert_eq!(bench.master(2, registered("b")), [won, close(1), beat]);
-    // The answers of the others come too late.
+    // The answers of the other Masters come too late.
     let late = Note::NotMyMaster { peer: PeerId(1), message: "RegisteredWorker" };
     assert_eq!(bench.master(1, registered("a")), [note(late)]);
     assert_eq!(bench.disconnect(1), []);
@@ -62,7 +62,7 @@ fn lost_a() -> Effect {
     note(Note::MasterLost { master_url: "spark://a:7077".into(), executors: 1 })
 }
 
-/// A Worker of the Masters a and b; a, which was elected first, has launched an executor there.
+/// A Worker that knows the Masters a and b. Master a was elected first, and has launched an executor on the Worker.
 fn running_at_the_first_of_two() -> Bench {
     let mut bench = Bench::new(&["a", "b"]);
     bench.apply(Event::Start);
@@ -94,10 +94,10 @@ fn a_worker_leaves_its_master_for_a_later_one_that_it_meets() {
     assert_eq!(asked, register(2, vec![runs]), "the executor lives on");
     let late = Note::NotMyMaster { peer: PeerId(1), message: "LaunchExecutor" };
     assert_eq!(bench.master(1, launch(1)), [note(late)]);
-    // Where that connection ends nothing is lost.
+    // When this connection ends, nothing is lost.
     assert_eq!(bench.disconnect(1), []);
     assert_eq!(bench.master(2, registered("b")), taken(2, "b"));
-    // A later leader at the same address counts as well, and an earlier one is not asked.
+    // A later leader at the same address also counts, and an earlier one is not asked.
     assert_eq!(bench.connect_elected(3, "a", 1), [deposed("a"), close(3)]);
 }
 
@@ -182,7 +182,7 @@ fn a_master_that_does_not_answer_for_10_s_is_left() {
     assert_eq!(bench.now.since(asked), Duration::from_secs(10));
     let silent = note(Note::MasterSilent { master: Address::new("m", 7077) });
     assert_eq!(effects[..2], [silent, close(1)]);
-    // An answer after that does not count.
+    // An answer after the timeout does not count.
     let late = Note::NotMyMaster { peer: MASTER, message: "RegisteredWorker" };
     assert_eq!(bench.master(1, registered("m")), [note(late)]);
     assert_eq!(bench.disconnect(1), []);
@@ -194,7 +194,7 @@ fn a_master_is_not_dialled_twice_at_a_time() {
     let mut bench = Bench::new(&["m", "n"]);
     bench.apply(Event::Start);
     bench.connect_failed("n");
-    // The dial of m hangs through the round and into the next.
+    // The attempt to connect to m lasts longer than the round, and into the next one.
     assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("n")]));
     assert_eq!(bench.connect(5, "m"), [register(5, vec![])]);
     assert_eq!(bench.master(5, registered("m")), taken(5, "m"));
@@ -336,7 +336,7 @@ fn what_changes_between_question_and_answer_is_told_after_the_answer() {
     let mut expected = taken(2, "m");
     expected.extend([told(1, ExecutorState::Running), told(0, exited.clone())]);
     assert_eq!(bench.master(2, registered("m")), expected);
-    // Told, but not confirmed: a cut connection may have swallowed it.
+    // The end was reported but not confirmed: a broken connection may have lost the message.
     bench.disconnect(2);
     bench.deadline();
     let listed = vec![report(1, ExecutorState::Running), report(0, exited)];

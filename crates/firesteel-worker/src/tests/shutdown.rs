@@ -50,7 +50,7 @@ fn executors_are_ended_before_the_daemon_and_their_ends_told() {
     let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
     let effects = bench.apply(exits(0, ExitStatus::Signal(15)));
     assert_eq!(effects, [ended(0, killed.clone()), tell(0, killed)]);
-    // The other one ignores SIGTERM.
+    // The other executor ignores SIGTERM.
     let over_note = note(Note::GraceOver { executor: key(1) });
     let (reason, effects) = bench.deadline();
     assert_eq!((reason, effects), (Reason::KillGrace(key(1)), vec![over_note, signal(1, Signal::Kill)]));
@@ -137,7 +137,7 @@ fn a_worker_that_is_asked_to_leave_ends_with_its_last_executor_and_takes_no_othe
     assert_eq!(bench.master(1, leave(None)), [asked(1, None), leaving()]);
     let refused = ExecutorState::Killed(None);
     assert_eq!(bench.master(1, launch(1)), [ended(1, refused.clone()), tell(1, refused)]);
-    // Its heartbeats go on.
+    // The Worker's heartbeats continue.
     assert_eq!(bench.deadline().0, Reason::Heartbeat);
     let exited = ExecutorState::Exited(ExitStatus::SUCCESS);
     let effects = bench.apply(exits(0, ExitStatus::SUCCESS));
@@ -163,7 +163,7 @@ fn a_worker_that_leaves_stays_registered_and_says_so_to_every_master() {
 fn what_still_runs_when_the_time_to_leave_is_over_is_ended() {
     let mut bench = Bench::running();
     assert_eq!(bench.master(1, leave(Some(60_000))), [asked(1, Some(60_000)), leaving()]);
-    // Asked again, another time counts.
+    // If the Master asks again with another time, the new time counts.
     bench.master(1, leave(Some(5_000)));
     assert_eq!(bench.left(), Duration::from_secs(5));
     let (reason, effects) = bench.deadline();

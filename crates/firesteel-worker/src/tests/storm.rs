@@ -1,4 +1,4 @@
-//! Whatever comes, in whatever order: no panic, no broken invariant, and every order obeyed at most once.
+//! Random events in random order: no panic, no broken invariant, and every order obeyed at most once.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
             bench.now = bench.now + Duration::from_millis(chance.random_range(0..2000));
             let effects = bench.apply(any_event(&mut chance));
             for effect in effects {
-                // An executor is started once, told to end once, and killed once.
+                // An executor is started once, asked to end once, and killed once.
                 let once = match effect {
                     Effect::StartExecutor(plan) => {
                         launches += 1;

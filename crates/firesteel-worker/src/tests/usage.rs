@@ -1,4 +1,4 @@
-//! Usage is measured and reported. A disk that is too full is reported like one that cannot be written.
+//! Usage is measured and reported. A disk that is too full is reported in the same way as one that cannot be written.
 
 use firesteel_protocol::messages::{DiskSpace, Usage, WorkerReport};
 
@@ -28,7 +28,7 @@ fn what_is_used_is_measured_from_time_to_time_and_reported_to_the_master_and_to_
     let mut bench = Bench::of(Config { usage_pause, web_address, ..Bench::new(&["m"]).worker.config });
     bench.apply(Event::Start);
     bench.connect(1, "m");
-    // The address is told at once.
+    // The Worker reports its HTTP address at once.
     let effects = bench.master(1, registered("m"));
     assert!(effects.contains(&reported(1, report(Vec::new(), None))), "{effects:?}");
     bench.master(1, launch(0));
@@ -47,7 +47,7 @@ fn what_is_used_is_measured_from_time_to_time_and_reported_to_the_master_and_to_
     let used = Usage { cpu_millis: 400, millicores: 0, memory: 9, peak_memory: 9 };
     let expected = report(vec![(key(0), used)], None);
     assert_eq!(bench.apply(Event::Measured(measurement)), [reported(1, expected.clone())]);
-    // The Master says where it serves HTTP, and text that is no address is not kept.
+    // The Master reports where it serves HTTP. The Worker ignores a text that is not a URL.
     for (said, kept) in [("http://m:8080/", Some("http://m:8080/".to_owned())), ("javascript:x", None)] {
         let MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, .. } =
             registered("m")
@@ -60,7 +60,7 @@ fn what_is_used_is_measured_from_time_to_time_and_reported_to_the_master_and_to_
         bench.master(1, confirmation);
         assert_eq!(bench.worker.report_of_itself().master_web_address, kept);
     }
-    // Another Master is told what was measured last.
+    // Another Master gets a report of the last measurement.
     bench.disconnect(1);
     while bench.deadline().0 != Reason::Registration(Due::Round) {}
     bench.connect(2, "m");
@@ -90,7 +90,7 @@ fn a_disk_that_is_too_full_takes_the_worker_out_until_there_is_room_again() {
     let why = "97 % of its disk is used (firesteel.worker.maxDiskUsage: 95)".to_owned();
     assert_eq!(tried(97, None), [Some(why.clone())]);
     assert!(tried(99, None).is_empty(), "it was said before");
-    // What the system says is more exact.
+    // The operating system's error is more exact, so it is reported instead.
     assert_eq!(tried(100, Some("no space")), [Some("no space".to_owned())]);
     assert_eq!(tried(98, None), [Some(why)]);
     assert!(tried(93, None).is_empty(), "a little room is not enough");

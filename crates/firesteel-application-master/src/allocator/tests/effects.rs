@@ -1,4 +1,4 @@
-//! An event, and all its consequences.
+//! Tests of the allocator: an event, and all its effects.
 
 use firesteel_placement::advanced::locality::Locality;
 
@@ -37,7 +37,8 @@ fn containers_serve_requests_for_their_hosts_then_for_their_racks_then_any() {
     let mut bench = Bench::new();
     bench.request_all(vec![hints(10, &[("host1", 5), ("host3", 5)], target(0, 2))], &[]);
     bench.open_call();
-    // host9 comes first, and serves last; host2 is in host1's rack; host1 goes before it.
+    // host9 comes first in the answer, but would serve a request last. host2 is in host1's rack, and host1 serves
+    // before it.
     let granted = [(1, "host9"), (2, "host2"), (3, "host1")].map(|(number, host)| granted(number, host));
     let elsewhere = Topology::parse("host3 /rack2\nhost9 /rack9").expect("it is a table");
     bench.allocator.config.topology = elsewhere.with_default_rack("/rack1");
@@ -65,7 +66,7 @@ fn the_oldest_request_is_served_first() {
         bench.apply(answer(vec![granted(1, "host3")])),
         [matched(1, "host3", Locality::Any), launch(1, "host3", 1)]
     );
-    // The younger request, on host1, is still wanted.
+    // The younger request, which is for host1, is still wanted.
     let call = bench.open_call();
     let asks: Vec<_> = call.asks.iter().map(|ask| (ask.location.to_string(), ask.containers)).collect();
     assert_eq!(asks, [("*".to_owned(), 1)]);
@@ -121,7 +122,7 @@ fn a_container_that_is_not_wanted_when_its_turn_comes_is_given_back() {
     let mut bench = Bench::new();
     bench.request(1);
     bench.open_call();
-    // The target falls after the call, so that the request is still there.
+    // The target falls after the call, so the manager still counts the request.
     bench.request(0);
     assert_eq!(bench.apply(answer(vec![granted(1, "host1")])), [excess(1, "host1")]);
     assert_eq!(bench.open_call().release, [container(1)]);

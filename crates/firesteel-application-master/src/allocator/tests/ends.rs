@@ -1,4 +1,4 @@
-//! Failures and excluded hosts: the rows of Spark's own tests of its allocator and of its node health.
+//! Failures and excluded hosts: the cases of Spark's own tests of its allocator and of its node health.
 
 use super::super::health::Verdict;
 use super::*;
@@ -7,7 +7,7 @@ fn exclusion(failures: u64, millis: u64) -> HostExclusion {
     HostExclusion::On { failures, timeout: Duration::from_millis(millis) }
 }
 
-/// What a call excludes and includes.
+/// The hosts that a call excludes, and the hosts that it no longer excludes.
 fn changes(call: &Call) -> (Vec<&str>, Vec<&str>) {
     (call.exclude.iter().map(String::as_str).collect(), call.include.iter().map(String::as_str).collect())
 }
@@ -21,7 +21,7 @@ fn row_16_the_drivers_excluded_hosts_reach_the_manager() {
     assert_eq!(changes(&bench.call()), (vec!["hostB"], vec![]));
     bench.request_all(vec![target(0, 3)], &[]);
     assert_eq!(changes(&bench.call()), (vec![], vec!["hostA", "hostB"]));
-    // Also without a change of a target, which Spark waits for.
+    // Hosts are excluded even if no target changes, unlike in Spark.
     bench.request_all(vec![target(0, 3)], &["hostC"]);
     assert_eq!(changes(&bench.call()), (vec!["hostC"], vec![]));
 }
@@ -56,11 +56,12 @@ fn row_18_hosts_are_excluded_for_the_causes_for_which_yarn_does() {
     assert_eq!(changes(&bench.call()), (vec!["host9"], vec![]));
     bench.end(&[completed(11, 1)]);
     assert_eq!(changes(&bench.call()), (vec!["host10"], vec![]));
-    // Unlike in Spark, executors that used too much memory count, since the application cannot continue like that.
+    // Unlike in Spark, executors that used too much memory count as failed, because the application cannot continue
+    // like that.
     assert_eq!(bench.view().failures, 4);
 }
 
-/// Spark's suite of node health: more than two failures exclude a host for 100 ms.
+/// The setting of Spark's tests of node health: more than two failures exclude a host for 100 ms.
 struct HealthBench {
     health: Health,
     now: Timestamp,

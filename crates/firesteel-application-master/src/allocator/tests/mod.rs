@@ -1,4 +1,4 @@
-//! Table tests: an event for an allocator, and all its consequences. The test plays the manager.
+//! Table tests: an event for an allocator, and all its effects. The test acts as the manager.
 
 mod effects;
 mod ends;
@@ -14,14 +14,14 @@ use firesteel_protocol::ids::ContainerId;
 
 use super::*;
 
-/// An allocator, and what a test must remember of it.
+/// An allocator, and the data that a test needs about it.
 struct Bench {
     allocator: Allocator,
     now: Timestamp,
     containers: u32,
 }
 
-/// As in Spark's own tests: five cores, 2 GiB and its overhead, one host in another rack.
+/// The settings of Spark's own tests: five cores, 2 GiB and the overhead, and one host in another rack.
 fn config() -> Config {
     let needs = ExecutorNeeds { cores: Some(Cores(5)), memory: Some(MiB(2048)), ..ExecutorNeeds::default() };
     Config {
@@ -78,7 +78,7 @@ impl Bench {
         Self::with(config())
     }
 
-    /// A registered allocator, whose first call was made and answered.
+    /// A registered allocator whose first call was made and answered.
     fn with(config: Config) -> Self {
         let now = Timestamp::from_millis(1_000_000);
         let mut bench = Self { allocator: Allocator::new(config), now, containers: 0 };
@@ -119,7 +119,7 @@ impl Bench {
         }
     }
 
-    /// Answers as the manager: containers on these hosts for these profiles, and ends.
+    /// Answers a call as the manager: grants containers on these hosts for these profiles, and reports these ends.
     fn answer(&mut self, hosts: &[(&str, u32)], ends: &[Completed]) -> Vec<Effect> {
         let granted = hosts.iter().map(|(host, profile)| {
             self.containers += 1;
@@ -157,7 +157,7 @@ impl Bench {
         }
     }
 
-    /// Answers a call with ends.
+    /// Answers a call with these ends of containers.
     fn end(&mut self, ends: &[Completed]) -> Vec<Effect> {
         self.open_call();
         self.answer(&[], ends)
@@ -171,7 +171,7 @@ impl Bench {
         self.view().profiles.remove(&ProfileId(profile)).expect("it is known")
     }
 
-    /// Pending and running executors of the default profile.
+    /// The numbers of pending requests and of running executors of the default profile.
     fn counts(&self) -> (u64, u64) {
         let view = self.profile(0);
         assert_eq!(view.starting, 0);

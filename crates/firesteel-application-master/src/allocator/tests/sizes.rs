@@ -1,4 +1,4 @@
-//! Sizes of containers: Spark's own tests, by their rows, and the worked examples.
+//! Sizes of containers: the cases of Spark's own tests, and further examples.
 
 use super::super::size::BadAmount;
 use super::*;

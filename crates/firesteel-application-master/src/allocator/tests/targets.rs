@@ -1,4 +1,4 @@
-//! Targets and containers: Spark's own tests of its allocator, by their numbers in that suite's table.
+//! Targets and containers: the cases of Spark's own tests of its allocator.
 
 use super::*;
 
@@ -189,7 +189,7 @@ fn row_22_a_host_that_is_decommissioned_is_told_to_the_driver_once() {
     }
 }
 
-/// The asks of one profile, as Hadoop writes them.
+/// The requests of one profile in a call, in Hadoop's notation.
 fn asks(call: &Call) -> Vec<(String, u64)> {
     call.asks.iter().map(|ask| (ask.location.to_string(), ask.containers)).collect()
 }
@@ -200,17 +200,17 @@ fn requests_follow_the_tasks_hosts_and_stale_ones_are_taken_back() {
     bench.request_all(vec![hints(15, &[("host1", 15), ("host3", 15)], target(0, 3))], &[]);
     let call = bench.call();
     assert_eq!(asks(&call), on(&[("host1", 3), ("host3", 3), ("/rack1", 3), ("/rack2", 3), ("*", 3)]));
-    // Nothing is missing, so nothing moves, although the tasks' preferences have.
+    // No executor is missing, so the requests stay, although the tasks' preferences have changed.
     bench.request_all(vec![hints(5, &[("host2", 5)], target(0, 3))], &[]);
     bench.pass(3000);
     assert_eq!(asks(&bench.call()), on(&[]));
-    // One more executor: all stale requests follow.
+    // One more executor is wanted. Then all stale requests also move to the preferred hosts.
     bench.request_all(vec![hints(5, &[("host2", 5)], target(0, 4))], &[]);
     assert_eq!(
         asks(&bench.call()),
         on(&[("host1", 0), ("host2", 1), ("host3", 0), ("/rack1", 1), ("/rack2", 0), ("*", 4)])
     );
-    // Fewer executors: requests for any host are withdrawn before those that tasks prefer.
+    // Fewer executors are wanted: requests for any host are withdrawn first, then those for hosts that tasks prefer.
     bench.request_all(vec![hints(5, &[("host2", 5)], target(0, 1))], &[]);
     assert_eq!(asks(&bench.call()), on(&[("*", 1)]));
     bench.request_all(vec![], &[]);
@@ -218,8 +218,8 @@ fn requests_follow_the_tasks_hosts_and_stale_ones_are_taken_back() {
     assert_eq!(bench.counts(), (0, 0));
 }
 
-/// A host that gives nothing is skipped, and its requests go to the others. If none gives anything, any host is
-/// requested.
+/// A host that grants nothing is skipped, and its requests go to the other hosts. If no host grants anything, requests
+/// are for any host.
 #[test]
 fn requests_of_one_host_each_leave_a_host_that_gives_nothing() {
     let mut bench = Bench::with(Config { naming: Naming::One, ..config() });
@@ -231,7 +231,7 @@ fn requests_of_one_host_each_leave_a_host_that_gives_nothing() {
     bench.start(&effects);
     let begun = bench.now;
     assert_eq!(asks(&bench.call()), on(&[("host1", 0), ("/rack1", 0), ("*", 2)]));
-    // The next calls in which something changes, and their times after the first.
+    // The next calls that contain a change, and their times after the first one.
     let mut next = || loop {
         let asks = asks(&bench.call());
         if !asks.is_empty() {

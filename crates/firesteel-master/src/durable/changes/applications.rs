@@ -34,7 +34,8 @@ impl Master {
     /// Sets the numbers of executors that a driver wants.
     pub(crate) fn set_targets(&mut self, now: Timestamp, number: u64, targets: Vec<ExecutorTarget>) {
         let application = self.applications.at_mut(number).expect("the application is live");
-        // A pass may have made it forget profiles since. Recovery has no passes.
+        // In the meantime, a pass may have made the application forget profiles. Recovery runs no passes, so it forgets
+        // them here.
         application.forget_profiles();
         for ExecutorTarget { id, profile, total } in &targets {
             application.set_target(*id, profile, ExecutorLimit::AtMost(*total));
@@ -52,8 +53,8 @@ impl Master {
         application.preferences = preferences;
     }
 
-    /// Moves an application without executors to the ended ones. Returns its driver's link, and the Workers that ever
-    /// ran its executors.
+    /// Moves an application without executors to the ended ones. Returns the link of its driver, and the Workers that
+    /// ever ran its executors.
     pub(crate) fn retire_application(
         &mut self,
         now: Timestamp,
@@ -96,7 +97,7 @@ fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> Applicat
             return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };
         }
         ApplicationEnd::Killed { .. } => ApplicationState::Killed,
-        // Its driver may have finished all its work while no Master could be told.
+        // The driver may have finished all its work while it could not reach a Master.
         ApplicationEnd::NotBack => ApplicationState::Unknown,
         ApplicationEnd::DriverLost
         | ApplicationEnd::ExecutorsFailed { .. }

@@ -25,7 +25,7 @@ impl Master {
         self.drivers.insert(driver);
     }
 
-    /// Starts a waiting cluster driver on a Worker that has reserved its amounts.
+    /// Records that a waiting cluster driver starts on a Worker. The Worker's amounts were already taken for it.
     pub(crate) fn run_driver(&mut self, now: Timestamp, number: u64, run: Run) {
         let row = self.workers.row_mut(run.slot);
         row.drivers.insert(number);
@@ -36,7 +36,7 @@ impl Master {
         }
     }
 
-    /// Makes a running cluster driver wait again. Returns the Worker that it had.
+    /// Makes a running cluster driver wait again. Returns the Worker on which it ran.
     pub(crate) fn take_back_driver(&mut self, now: Timestamp, number: u64) -> WorkerId {
         self.records.add(now, Record::DriverReturned { driver: number });
         let Run { slot, grant, .. } = self.drivers.wait(number).expect("it runs");
@@ -53,7 +53,7 @@ impl Master {
         }
     }
 
-    /// Ends a cluster driver in this way, and gives its share back to its Worker.
+    /// Ends a cluster driver in this way, and gives its share back to the Worker.
     pub(crate) fn retire_driver(&mut self, now: Timestamp, number: u64, end: DriverEnd) {
         let driver = self.drivers.live(number);
         if self.records.are_wanted() {

@@ -53,8 +53,8 @@ pub(crate) fn start(
 }
 
 impl Master {
-    /// Records how the process of an executor ended that had been taken back before. Does nothing if the executor is no
-    /// longer remembered.
+    /// Records how the process of an executor ended, if the Master had already taken the executor back. Does nothing if
+    /// the Master no longer remembers the executor.
     pub(crate) fn amend_end(
         &mut self,
         now: Timestamp,
@@ -68,8 +68,8 @@ impl Master {
         }
     }
 
-    /// Removes a live executor from its application, which remembers how it ended, and gives its share back to the
-    /// Worker. Returns the Worker and the link of the driver.
+    /// Removes a live executor from its application, and gives its share back to the Worker. The application remembers
+    /// how the executor ended. Returns the Worker and the link of the driver.
     pub(crate) fn release_executor(
         &mut self,
         now: Timestamp,
@@ -80,8 +80,8 @@ impl Master {
         self.release_numbered(now, number, executor, (end, None))
     }
 
-    /// Releases an executor of the application with this number. If its Worker does not report the use together with
-    /// the end, the last reported use counts.
+    /// Releases an executor of the application with this number. If the Worker does not report the executor's usage
+    /// together with the end, the last reported usage counts.
     pub(crate) fn release_numbered(
         &mut self,
         now: Timestamp,

@@ -1,7 +1,8 @@
-//! The durable changes. Each has one implementation, which changes the tables and adds the record.
+//! The durable changes of the tables. One function for each kind of change updates the tables and adds the journal
+//! record.
 //!
-//! A handler decides, calls a change, and then informs others. Recovery calls the same change for each record. So a
-//! change sends no messages and makes no decisions.
+//! A handler decides, calls the function for the change, and then sends messages about it. Recovery calls the same
+//! function for each record. So the function sends no messages and makes no decisions.
 
 mod applications;
 mod cluster_drivers;

@@ -25,7 +25,7 @@ impl Master {
         self.workers.insert(WorkerRow::new(number, description, link, now), self.config.worker_timeout)
     }
 
-    /// Removes a Worker without executors and cluster drivers, which is lost or has left.
+    /// Removes a Worker that is lost or has left, and has no executors or cluster drivers any more.
     pub(crate) fn retire_worker(&mut self, now: Timestamp, slot: Slot, cause: DepartureCause) {
         self.applications.forget_worker(slot);
         let id = self.workers.row(slot).description.id.clone();

@@ -30,48 +30,48 @@ use crate::tables::link::Link;
 use crate::tables::long_sorted::LongSorted;
 use crate::tables::workers::row::WorkerRow;
 
-/// The memory of an executor if the application names none. Source: Spark Master, 4.0.1.
+/// The memory of an executor if the application sets none. Source: Spark Master, 4.0.1.
 pub(crate) const DEFAULT_MEMORY: MiB = MiB(1024);
 
-/// The maximum number of ended executors remembered for an application.
+/// The maximum number of ended executors that are remembered for an application.
 const ENDED_LIMIT: usize = 1000;
 
 #[derive(Debug)]
 pub(crate) struct Application {
     pub(crate) id: AppId,
     pub(crate) description: ApplicationDescription,
-    /// The command of its executors, as Workers get it.
+    /// The command of the application's executors, in the form that Workers get.
     work: Shared<ExecutorWork>,
-    /// The same for Workers with a label, which also get the driver's own description.
+    /// The same command for Workers with a label, which also get the driver's own description.
     labelled_work: Shared<ExecutorWork>,
-    /// Where to reach its driver.
+    /// The link to the application's driver.
     pub(crate) link: Link,
-    /// Its number in the order of registration.
+    /// The application's number in the order of registration.
     pub(crate) sequence: u64,
     pub(crate) queue: usize,
     pub(crate) submitted: Timestamp,
-    /// Its own estimate of its run time, from its start.
+    /// The application's own estimate of its run time, from its start.
     pub(crate) run_time: Option<Duration>,
-    /// Its turn among the applications of its queue with the same priority.
+    /// The application's turn among the applications of its queue with the same priority.
     pub(crate) turn: Turn,
     pub(crate) state: ApplicationState,
     pub(crate) max_cores: Cores,
     pub(crate) preferences: LimitedPreferences,
-    /// A Worker with a label must have a release in common with this one.
+    /// The application's label. A Worker with a label must have a release in common with it.
     pub(crate) label: Option<Label>,
     pub(crate) cores_granted: Cores,
-    /// The cores of executors with a final end. Always zero if the application has no maximum of cores.
+    /// The cores of executors whose end was final. Always zero if the application has no maximum of cores.
     pub(crate) cores_spent: Cores,
     pub(crate) profiles: BTreeMap<ProfileId, Profile>,
     pub(crate) executors: ExecutorTable,
     pub(crate) next_executor: u32,
-    /// The Workers that ever ran one of its executors.
+    /// The Workers that ever ran one of the application's executors.
     pub(crate) workers: LongSorted<WorkerId>,
     pub(crate) failures: Failures,
     pub(crate) exclusions: Exclusions,
-    /// The recorded consequences of its failures, if there are any.
+    /// The recorded consequences of the application's failures, if there are any.
     pub(crate) recorded: Option<Box<ApplicationHealth>>,
-    /// Its demands in the backlog: they wait, and no Worker has room for them.
+    /// The application's demands in the backlog: they wait, because they fit on no Worker.
     pub(crate) filed: Vec<(ProfileId, Arc<Shape>)>,
     pub(crate) ended: VecDeque<ExecutorRecord>,
     /// The number of ended executors that are no longer remembered.
@@ -94,9 +94,9 @@ pub(crate) struct Profile {
     pub(crate) memory: MiB,
     pub(crate) resources: ResourceAmounts,
     pub(crate) limit: ExecutorLimit,
-    /// The number of its executors that have not ended.
+    /// The number of the profile's executors that have not ended.
     pub(crate) held: u64,
-    /// The largest number of its executors that were ever wanted at once.
+    /// The largest number of the profile's executors that were ever wanted at once.
     pub(crate) most_wanted: u64,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Profile {
 pub(crate) struct Failures {
     pub(crate) in_a_row: u32,
     pub(crate) hold_until: Option<Timestamp>,
-    /// The executors on probation, in the order of their starts. Some may have ended since.
+    /// The executors on probation, in the order of their starts. The list may contain ended executors.
     pub(crate) probation: VecDeque<ExecutorId>,
     /// The number of live executors that are proven.
     pub(crate) proven: u64,
@@ -126,7 +126,7 @@ impl Profile {
         }
     }
 
-    /// Whether the application wants any executors of it.
+    /// Whether the application wants any executors of the profile.
     pub(crate) fn is_wanted(&self) -> bool {
         self.limit != ExecutorLimit::AtMost(0)
     }
@@ -181,7 +181,7 @@ impl Application {
         }
     }
 
-    /// Whether it may be served in another order than that of registration.
+    /// Whether the application may have to be served out of the order of registration.
     pub(super) fn is_special(&self) -> bool {
         self.description.priority != 0 || self.gang_waits()
     }
@@ -190,20 +190,21 @@ impl Application {
         self.description.gang > 1 && self.state == ApplicationState::Waiting
     }
 
-    /// The number of executors that it must get at once, if it starts with a gang. Limited to the demand.
+    /// The number of executors that the application must get at once, if it starts with a gang. At most the number in
+    /// the demand.
     pub(crate) fn gang(&self, demand: &Demand) -> Option<u64> {
         let gang = self.description.gang.min(demand.most_executors());
         (self.gang_waits() && gang > 1).then_some(gang)
     }
 
-    /// Its present demands by profile. Before a gang has started, only the profile that it starts with.
+    /// The application's present demands by profile. Before a gang has started, only the profile with which it starts.
     pub(crate) fn asks(&self) -> impl Iterator<Item = (ProfileId, Demand)> {
         let demands = self.profiles.iter().map(|(id, profile)| (*id, self.demand(profile)));
         let most = if self.gang_waits() { 1 } else { usize::MAX };
         demands.filter(|(_, demand)| demand.allows_one_more()).take(most)
     }
 
-    /// The amounts that its executors hold together.
+    /// The amounts that the application's executors hold together.
     pub(crate) fn held(&self) -> Amounts {
         let mut held = Amounts { cores: self.cores_granted, ..Amounts::default() };
         for profile in self.profiles.values() {
@@ -212,15 +213,15 @@ impl Application {
         held
     }
 
-    /// Sets a profile's target. The needs of its executors are fixed when the profile is first named, until it is
-    /// forgotten.
+    /// Sets a profile's target. The needs of its executors are fixed when the profile is first named. They stay fixed
+    /// until the application forgets the profile.
     pub(crate) fn set_target(&mut self, id: ProfileId, profile: &ResourceProfile, limit: ExecutorLimit) {
         let default = &self.description.profile;
         self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
     }
 
-    /// The wanted executors with custom resources beyond the most that were ever wanted, by their demand. Without a
-    /// limit, this is one.
+    /// The wanted executors with custom resources, beyond the largest number that was ever wanted, by their demand.
+    /// Without a limit, the number is one.
     pub(crate) fn newly_wanted(&mut self) -> Vec<(Demand, u64)> {
         let asks = |profile: &Profile| !profile.resources.is_empty();
         let asking = self.profiles.values().filter(|profile| asks(profile));
@@ -236,7 +237,7 @@ impl Application {
         demands.into_iter().zip(asking).map(of_profile).collect()
     }
 
-    /// The number of profiles after these targets are set, without those that would be forgotten.
+    /// The number of profiles after these targets are set. Profiles that would be forgotten do not count.
     pub(crate) fn profiles_with(&self, targets: &[ExecutorTarget]) -> usize {
         let wanted = self.profiles.iter().map(|(id, profile)| (*id, profile.is_wanted()));
         let mut wanted: BTreeMap<ProfileId, bool> = wanted.collect();
@@ -247,8 +248,8 @@ impl Application {
 
     /// Forgets the profiles that are not wanted and have no executors. The default profile stays.
     ///
-    /// Source: Spark Master, 4.0.1, which remembers all. Its drivers describe a profile anew with each target, and may
-    /// use any number of profiles over time.
+    /// Source: Spark Master, 4.0.1, which remembers all profiles. Spark's drivers describe a profile anew with each
+    /// target, and may use any number of profiles over time.
     pub(crate) fn forget_profiles(&mut self) {
         self.profiles
             .retain(|id, profile| *id == ProfileId::DEFAULT || profile.is_wanted() || profile.held > 0);
@@ -262,31 +263,32 @@ impl Application {
         self.profiles.get_mut(&id).expect("the profile is one of the application's")
     }
 
-    /// Whether its own limits allow another executor.
+    /// Whether the application's own limits allow another executor.
     pub(crate) fn may_have_more(&self) -> bool {
         self.profiles.values().any(|profile| self.demand(profile).allows_one_more())
     }
 
-    /// Whether it may get executors. It may not while it waits after failures, or while its driver is away.
+    /// Whether the application may get executors now. It gets none while it waits after failures, or while its driver
+    /// is away.
     pub(crate) fn may_be_served(&self) -> bool {
         self.failures.hold_until.is_none() && self.link.is_here()
     }
 
-    /// The demands that would be served if there were room.
+    /// The demands that would be served if enough resources were free.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (ProfileId, Shape)> {
         let demands = self.profiles.iter().map(|(id, profile)| (*id, self.demand(profile)));
         let open = demands.filter(|(_, demand)| self.may_be_served() && demand.allows_one_more());
         open.map(|(id, demand)| (id, Shape::of(&demand)))
     }
 
-    /// Whether none of its executors may be launched on a Worker now: it may not use the Worker, or the Worker is
-    /// excluded for it.
+    /// Whether none of the application's executors can be launched on a Worker now: it must not use the Worker, or the
+    /// Worker is excluded for it.
     pub(crate) fn excludes(&self, slot: Slot, row: &WorkerRow) -> bool {
         self.exclusions.excludes(slot) || !self.may_use(row)
     }
 
-    /// Whether its executors may be launched on a Worker: the labels match, and the application does not exclude the
-    /// host.
+    /// Whether the application's executors may run on a Worker: the labels match, and the application does not exclude
+    /// the host.
     pub(crate) fn may_use(&self, row: &WorkerRow) -> bool {
         self.is_admitted_by(row) && !self.preferences.avoids(&row.description.host)
     }
@@ -295,7 +297,7 @@ impl Application {
         Label::admits(row.description.label.as_ref(), self.label.as_ref())
     }
 
-    /// Whether these amounts are enough for one executor of any of its profiles.
+    /// Whether these amounts are enough for one executor of any profile of the application.
     pub(crate) fn fits(&self, offer: &Offer<'_>) -> bool {
         self.profiles.values().any(|profile| offer.fits(&self.demand(profile)))
     }
@@ -327,7 +329,7 @@ impl Application {
     ) {
         self.cores_granted += grant.cores();
         self.profile_mut(profile).held += 1;
-        // Executors that are placed together are added Worker by Worker.
+        // Executors that are placed together are added one Worker after the other.
         if self.executors.last().is_none_or(|last| last.slot != slot) {
             self.workers.insert(worker);
         }
@@ -341,7 +343,7 @@ impl Application {
         let work = if worker.description.label.is_some() { &self.labelled_work } else { &self.work };
         let Executor { profile, grant, .. } = self.executors.get(id).expect("the executor is live");
         let capacity::Holding { cores, memory, .. } = grant.amounts();
-        // The executor sees a resource under the name that it asked for.
+        // The executor gets a resource under the name that it asked for.
         let resources = grant.resources().as_asked(&self.profile(*profile).resources);
         let executor = ExecutorKey { app: self.id.clone(), executor: id };
         ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: work.clone() }
@@ -357,7 +359,7 @@ impl Application {
         executor
     }
 
-    /// Makes the application want one executor less, if this executor's end is final.
+    /// Lowers the application's wanted number of executors by one, if this executor's end is final.
     pub(crate) fn count_final_end(&mut self, executor: &Executor, end: &ExecutorState) {
         if !self.description.relaunch.is_final(end) {
             return;
@@ -388,8 +390,8 @@ impl Application {
         true
     }
 
-    /// Ends the probations that have lasted this long, and then resets the count of failures. Returns the newly proven
-    /// executors, each with its Worker.
+    /// Ends the probations of executors that have run long enough. If there are any, resets the count of failures.
+    /// Returns the newly proven executors, each with its Worker.
     pub(crate) fn end_probations(
         &mut self,
         now: Timestamp,

@@ -1,13 +1,13 @@
-//! The backlog: waiting demands, indexed so that an event considers only what it has changed.
+//! The backlog: waiting demands in an index, so that an event considers only demands that it may have changed.
 //!
-//! After a scheduling pass no waiting demand can be placed: no Worker has room for one more of its executors. In the
-//! next pass only two kinds of demands can have room: those of applications that have changed since, and those that fit
-//! a Worker with more room than before. To find the latter, demands are filed by the amounts of one executor, their
-//! *shape*. One lookup finds out whether there is room for all demands of a shape, be they ten or ten thousand.
+//! After a scheduling pass, no waiting demand can be placed: on no Worker, one more of its executors fits. In the next
+//! pass, only two kinds of demands can fit: demands of applications that have changed since, and demands that fit on a
+//! Worker that now has more free resources. To find the latter, demands are filed by the amounts of one executor, their
+//! *shape*. One lookup answers for all demands of a shape, whether there are ten or ten thousand.
 //!
-//! The pass considers only these demands, in the order in which a full pass would, and makes the same decisions. The
-//! table unfiles an application whenever code gets it for a change, and files it again at the end of the pass. So
-//! handlers need not do anything.
+//! The pass considers only these demands, in the order of a full pass, and makes the same decisions. When code gets an
+//! application to change it, the table removes the application's demands from the index. At the end of the pass the
+//! table adds them again. So handlers need not do anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -22,29 +22,29 @@ pub(crate) type DemandKey = (u64, ProfileId);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shape {
-    /// The lowest number of cores. It is the first field, so that small shapes come first.
+    /// The lowest number of cores of an executor. It is the first field, so that small shapes come first.
     cores: Cores,
     memory: MiB,
     resources: ResourceAmounts,
 }
 
-/// The demands that wait, by shape.
+/// The waiting demands, by shape.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     shapes: BTreeMap<Arc<Shape>, Waiting>,
-    /// The numbers of applications that may have changed since the last pass. None of their demands is filed.
+    /// The numbers of applications that may have changed since the last pass. None of their demands is in the index.
     touched: BTreeSet<u64>,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    /// A demand for one executor of the shape, with no other limits.
+    /// A demand for one executor of the shape, without other limits.
     one: Demand,
-    /// The keys of the demands. Never empty.
+    /// The keys of the demands with this shape; at least one.
     demands: BTreeSet<DemandKey>,
 }
 
-/// The demands that have room in this pass: the next one of each shape.
+/// The demands that fit in this pass: the next one of each shape.
 #[derive(Debug, Default)]
 pub(crate) struct ReadyDemands(BTreeMap<DemandKey, Arc<Shape>>);
 
@@ -64,7 +64,7 @@ impl Shape {
 }
 
 impl Backlog {
-    /// Marks an application as possibly changed. Returns whether it was unmarked before.
+    /// Marks an application as possibly changed. Returns `true` if it was not marked before.
     pub(super) fn touch(&mut self, sequence: u64) -> bool {
         self.touched.insert(sequence)
     }
@@ -109,7 +109,7 @@ impl Backlog {
         }
     }
 
-    /// The applications with filed demands. An application with several profiles may come more than once.
+    /// The applications with filed demands. An application with several profiles may be listed more than once.
     pub(crate) fn filed(&self) -> impl Iterator<Item = u64> {
         self.shapes.values().flat_map(|waiting| &waiting.demands).map(|(sequence, _)| *sequence)
     }
@@ -122,7 +122,7 @@ impl Backlog {
         self.shapes.values().map(|waiting| waiting.demands.len()).sum()
     }
 
-    /// The first demand of each shape that fits a Worker which gained room.
+    /// The first demand of each shape that fits on a Worker with newly freed resources.
     pub(crate) fn ready_demands(&self, workers: &WorkerTable) -> ReadyDemands {
         let Some(most) = workers.most_gained() else { return ReadyDemands::default() };
         let small = self.shapes.iter().take_while(|(shape, _)| shape.cores <= most);
@@ -132,8 +132,8 @@ impl Backlog {
         ReadyDemands(with_room.filter_map(first).collect())
     }
 
-    /// Takes out the next ready demand, if it comes before `before`. The next demand of its shape takes its place. A
-    /// shape without room is dropped.
+    /// Removes and returns the next ready demand, if it comes before `before`. The next demand of the same shape takes
+    /// its place. If the shape no longer fits anywhere, it is dropped.
     pub(crate) fn next(
         &self,
         ready: &mut ReadyDemands,

@@ -1,4 +1,4 @@
-//! The applications that have ended and are remembered.
+//! The ended applications that the Master remembers.
 
 use firesteel_protocol::ids::{AppId, ExecutorId};
 use firesteel_protocol::messages::{ApplicationEnd, ApplicationView, ExecutorView};
@@ -18,12 +18,12 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// A copy for clients, with its executors.
+    /// A copy of the ended application for clients, with its executors.
     pub(crate) fn view(&self) -> ApplicationView {
         ApplicationView { executors: self.executors_from(ExecutorId(0)).collect(), ..self.row.clone() }
     }
 
-    /// Copies of its remembered executors, from this number on.
+    /// Copies of the ended application's remembered executors, from this number on.
     pub(crate) fn executors_from(&self, from: ExecutorId) -> impl Iterator<Item = ExecutorView> {
         let first = self.executors.partition_point(|record| record.id < from);
         self.executors[first..].iter().map(|record| record.view(&self.row.id))

@@ -1,8 +1,8 @@
-//! The Workers that an application does not get for a while, because its executors ended there too early.
+//! The Workers that are excluded for an application for a while, because its executors ended there too early.
 //!
-//! The failure history is kept by application and Worker. An early end shows that something is wrong with the Worker or
-//! with the application, but not which of them. So the Worker is excluded for this application only, each time for
-//! twice as long, until one of the application's executors is proven there.
+//! A failure history belongs to one application and one Worker. An early end shows that something is wrong with the
+//! Worker or with the application, but not with which of them. So the Worker is excluded only for this application,
+//! each time for twice as long, until one of the application's executors is proven there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Exclusion;
 
-/// An application's failure histories of Workers.
+/// An application's failure histories, one for each Worker.
 #[derive(Debug, Default)]
 pub(crate) struct Exclusions {
     by_worker: BTreeMap<Slot, FailureHistory>,
@@ -24,20 +24,21 @@ pub(crate) struct Exclusions {
 /// An application's failure history of one Worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FailureHistory {
-    /// The number of early ends in a row. Executors launched before the last one was counted count with it.
+    /// The number of early ends in a row. Executors that were launched before the last early end was counted belong to
+    /// it.
     pub(crate) early_ends: u32,
-    /// Whether executors failed there, and did not just end with exit code 0.
+    /// Whether any executors failed on the Worker, instead of only ending with exit code 0.
     pub(crate) failed: bool,
     /// Executors with a smaller number were launched before the latest early end was counted.
     early_below: u32,
     /// Executors with a smaller number were launched before the latest failure of a proven executor was counted.
     late_below: u32,
-    /// The end of the exclusion.
+    /// When the exclusion ends.
     pub(crate) until: Option<Timestamp>,
 }
 
 impl FailureHistory {
-    /// The failure history of an excluded Worker. All early ends of executors before `next` are counted in it.
+    /// The failure history of an excluded Worker. It includes the early ends of all executors before `next`.
     pub(crate) fn excluded(worker: &ExcludedWorker, next: ExecutorId) -> Self {
         Self {
             early_ends: worker.times,
@@ -68,7 +69,7 @@ impl Exclusions {
             && self.by_worker.get(&worker).is_some_and(|failure_history| failure_history.until.is_some())
     }
 
-    /// Whether executors failed on a Worker, and none was proven there since.
+    /// Whether executors failed on a Worker, and no executor was proven on it since.
     pub(crate) fn has_failures_on(&self, worker: Slot) -> bool {
         self.by_worker.get(&worker).is_some_and(|failure_history| failure_history.failed)
     }
@@ -78,7 +79,7 @@ impl Exclusions {
         self.by_worker.contains_key(&worker)
     }
 
-    /// The number of Workers on which executors failed, and none was proven since.
+    /// The number of Workers on which executors failed, and on which no executor was proven since.
     pub(crate) fn failed_workers(&self) -> usize {
         self.by_worker.values().filter(|failure_history| failure_history.failed).count()
     }
@@ -95,7 +96,7 @@ impl Exclusions {
 
     /// Counts the end of an executor on a Worker. `next` is the number of the application's next executor. Returns the
     /// number of early ends there in a row. Returns `None` if the executor was launched before the last end of this
-    /// kind was counted. Both ends then count as one.
+    /// kind was counted: both ends then count as one.
     pub(crate) fn count(
         &mut self,
         worker: Slot,
@@ -130,14 +131,14 @@ impl Exclusions {
         self.ends.insert((until, worker));
     }
 
-    /// Ends exclusions after their time. The failure histories stay.
+    /// Ends the exclusions whose time is over. The failure histories stay.
     pub(crate) fn release(&mut self, now: Timestamp) {
         while let Some(worker) = first_due(&self.ends, now) {
             self.readmit(worker);
         }
     }
 
-    /// Ends all exclusions for failures, because the application has no other Worker left.
+    /// Ends all exclusions because of failures, because the application has no other Worker left.
     pub(crate) fn forgive_failures(&mut self) {
         let failed: Vec<Slot> =
             self.iter().filter(|(_, failure_history)| failure_history.failed).map(|(slot, _)| slot).collect();
@@ -151,8 +152,8 @@ impl Exclusions {
         }
     }
 
-    /// Records that an executor is proven on a Worker. Clears the Worker's failure history if the executor was launched
-    /// after the latest early end was counted.
+    /// Records that an executor is proven on a Worker. If the executor was launched after the latest early end was
+    /// counted, clears the Worker's failure history.
     pub(crate) fn prove(&mut self, worker: Slot, executor: ExecutorId) {
         if self
             .by_worker

@@ -12,6 +12,6 @@ pub struct ApplicationHealth {
     pub(crate) hold_until: Option<Timestamp>,
     /// Executors that started by this time are proven, if they still run.
     pub(crate) proven_until: Option<Timestamp>,
-    /// The failure histories of Workers, by their numbers.
+    /// The failure histories by the Workers' numbers.
     pub(crate) failure_history: Vec<(u64, FailureHistory)>,
 }

@@ -1,4 +1,4 @@
-//! The hosts that an application prefers and excludes, as its Master knows them.
+//! The hosts that an application prefers and excludes, as the Master stores them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::advanced::locality::{Locality, LocalityIndex, Topology};
 use firesteel_protocol::messages::{HostPreferences, MOST_PREFERRED, MOST_ROWS};
 
-/// An application's host preferences, within the limits that a valid driver keeps.
+/// An application's host preferences, cut to the limits that a valid driver keeps.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LimitedPreferences {
     topology: Topology,
@@ -33,7 +33,7 @@ impl LimitedPreferences {
         Self { topology, preferred, near, located, avoided }
     }
 
-    /// The preferences as a driver sends them.
+    /// The preferences as a message, in the form in which a driver sends them.
     pub(crate) fn to_message(&self) -> HostPreferences {
         let racks = self.topology.iter().map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect();
         let (preferred, avoided) = (self.preferred.clone(), self.avoided.clone());
@@ -50,13 +50,13 @@ impl LimitedPreferences {
         self.avoided.contains(host)
     }
 
-    /// The hosts that may come before others.
+    /// The hosts that may be preferred to other hosts.
     pub(crate) fn near(&self) -> impl Iterator<Item = &str> {
         self.near.iter().map(String::as_str)
     }
 
-    /// The rank of Workers on this host. Preferred hosts come first, by the number of tasks that prefer them; then
-    /// hosts in their racks; then all others.
+    /// The rank of Workers on this host. Preferred hosts come first, in the order of the number of tasks that prefer
+    /// them. Then come hosts in their racks, and last all others.
     pub(crate) fn rank(&self, host: &str) -> (Locality, Reverse<u64>) {
         let wanted = self.preferred.get(host).copied().unwrap_or(0);
         (self.located.nearest(&self.topology.sites([host])), Reverse(wanted))

@@ -1,4 +1,4 @@
-//! The applications: the live ones, what they wait for, and the ended ones.
+//! The applications: the live ones, their waiting demands, and the ended ones.
 
 pub(crate) mod application;
 pub(crate) mod backlog;

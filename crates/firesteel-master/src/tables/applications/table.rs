@@ -23,18 +23,18 @@ pub(crate) struct ApplicationTable {
     rows: BTreeMap<u64, Application>,
     numbers: BTreeMap<AppId, u64>,
     by_peer: BTreeMap<PeerId, AppId>,
-    /// The applications that wait after failures, by the time when they may get executors again.
+    /// The applications that wait after failures, by the time from which they may get executors again.
     held: BTreeSet<(Timestamp, AppId)>,
     /// The applications with excluded Workers, by the end of the first exclusion.
     excluding: BTreeSet<(Timestamp, AppId)>,
     backlog: Backlog,
-    /// The numbers of applications with a priority, or with a gang that may not have started.
+    /// The numbers of applications with a priority, or with a gang that possibly has not started.
     special: BTreeSet<u64>,
     /// The number of live applications by queue and priority.
     priorities: BTreeMap<(usize, i32), usize>,
     ended: EndedApplications,
     next_sequence: u64,
-    /// The applications with possibly changed standings in the current event, by number.
+    /// The applications whose standings may have changed in the current event, by number.
     changed: BTreeSet<u64>,
 }
 
@@ -59,13 +59,13 @@ impl ApplicationTable {
         self.changed.insert(self.live(id).sequence);
     }
 
-    /// The applications with possibly changed standings since the last call, by number. Some may have ended.
+    /// The applications whose standings may have changed since the last call, by number. Some may have ended.
     pub(crate) fn take_changed(&mut self) -> BTreeSet<u64> {
         std::mem::take(&mut self.changed)
     }
 
-    /// Makes every application forget the profiles that it no longer needs. A pass does the same for each application
-    /// that it looks at.
+    /// Makes every application forget the profiles that it no longer needs. A pass does this for each application that
+    /// it considers.
     pub(crate) fn forget_profiles(&mut self) {
         self.rows.values_mut().for_each(Application::forget_profiles);
     }
@@ -84,7 +84,7 @@ impl ApplicationTable {
         Some(considered(&mut self.backlog, row))
     }
 
-    /// The live application with this number, for changes that no scheduling pass depends on.
+    /// The live application with this number, for changes that do not affect scheduling passes.
     pub(crate) fn recorded_mut(&mut self, number: u64) -> Option<&mut Application> {
         self.rows.get_mut(&number)
     }
@@ -146,17 +146,17 @@ impl ApplicationTable {
         row
     }
 
-    /// Drops the ended applications, and returns them in the order of their ends.
+    /// Removes all ended applications, and returns them in the order in which they ended.
     pub(crate) fn forget_ended(&mut self) -> Vec<(u64, Ended)> {
         self.ended.take_all()
     }
 
-    /// Remembers an ended application, and at most this number of them. Returns those that are dropped.
+    /// Remembers an ended application, but at most `limit` of them. Returns the applications that are dropped.
     pub(crate) fn retire(&mut self, ended: Ended, limit: usize) -> Vec<(u64, Ended)> {
         self.ended.insert((ended.sequence, ended.row.id.clone()), ended, limit)
     }
 
-    /// Gives an application no executors before `until`. With `None` it may get executors again.
+    /// Gives an application no executors before `until`. With `None`, it may get executors at once.
     pub(crate) fn hold(&mut self, id: &AppId, until: Option<Timestamp>) {
         self.mark(id);
         let row = self.live_mut(id);
@@ -172,7 +172,7 @@ impl ApplicationTable {
         self.held.first().map(|(time, _)| *time)
     }
 
-    /// Lets applications be served again after their waits. Returns whether there were any.
+    /// Lets applications be served again whose waits are over. Returns whether there were any.
     pub(crate) fn release(&mut self, now: Timestamp) -> bool {
         let mut released = false;
         while let Some(id) = first_due(&self.held, now) {
@@ -205,12 +205,12 @@ impl ApplicationTable {
         result
     }
 
-    /// When the next excluded Worker may be tried again.
+    /// When the exclusion of the next Worker ends.
     pub(crate) fn next_readmission(&self) -> Option<Timestamp> {
         self.excluding.first().map(|(time, _)| *time)
     }
 
-    /// Ends exclusions after their time. Returns whether there were any.
+    /// Ends the exclusions whose time is over. Returns whether there were any.
     pub(crate) fn readmit_workers(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
         while let Some(id) = first_due(&self.excluding, now) {
@@ -220,7 +220,7 @@ impl ApplicationTable {
         readmitted
     }
 
-    /// The number of applications that each Worker is excluded for.
+    /// The number of applications for which each Worker is excluded.
     pub(crate) fn excluded_for(&self) -> BTreeMap<Slot, u64> {
         let mut counts = BTreeMap::new();
         for (_, id) in &self.excluding {
@@ -241,12 +241,12 @@ impl ApplicationTable {
         self.rows.get(self.numbers.get(id)?)
     }
 
-    /// An application that another table of the Master names. So it must be live.
+    /// An application that another table of the Master names, so it must be live.
     pub(crate) fn live(&self, id: &AppId) -> &Application {
         self.get(id).expect("the application is live")
     }
 
-    /// The live application, for changes. The next pass considers it.
+    /// The live application, to change it. The next pass considers it.
     pub(crate) fn live_mut(&mut self, id: &AppId) -> &mut Application {
         let row = self.numbers.get(id).and_then(|number| self.rows.get_mut(number));
         let row = row.expect("the application is live");
@@ -257,7 +257,7 @@ impl ApplicationTable {
         self.rows.get(&sequence).expect("the application is live")
     }
 
-    /// Whether any application may be served in another order than that of registration. Drops gangs that have started.
+    /// Whether any application may have to be served out of the order of registration. Drops gangs that have started.
     pub(crate) fn has_special(&mut self) -> bool {
         self.special.retain(|sequence| self.rows.get(sequence).is_some_and(Application::is_special));
         !self.special.is_empty()
@@ -270,12 +270,12 @@ impl ApplicationTable {
         }
     }
 
-    /// The demands that gained room since the last pass.
+    /// The demands that may fit since the last pass.
     pub(crate) fn ready_demands(&self, workers: &WorkerTable) -> ReadyDemands {
         self.backlog.ready_demands(workers)
     }
 
-    /// The demand to serve after `last`. It belongs to an application that may have changed, or it is ready.
+    /// The demand to serve after `last`. Its application may have changed, or the demand is ready.
     pub(crate) fn next_demand(
         &self,
         ready: &mut ReadyDemands,
@@ -300,8 +300,8 @@ impl ApplicationTable {
         })
     }
 
-    /// Files the demands of applications that may have changed. These forget the profiles that they no longer need.
-    /// Called when the pass is over and nothing has room.
+    /// Files the demands of applications that may have changed. These applications forget the profiles that they no
+    /// longer need. Called at the end of a pass, when no waiting demand fits.
     pub(crate) fn file(&mut self) {
         for sequence in self.backlog.take_touched() {
             let row = self.rows.get_mut(&sequence).expect("an application that is touched is live");
@@ -320,7 +320,7 @@ impl ApplicationTable {
         self.by_peer.get(&peer)
     }
 
-    /// Whether this application is live and belongs to this connection.
+    /// Whether this application is live and its driver has this connection.
     pub(crate) fn is_drivers(&self, id: &AppId, peer: PeerId) -> bool {
         self.by_peer.get(&peer) == Some(id)
     }
@@ -329,8 +329,8 @@ impl ApplicationTable {
         self.rows.values()
     }
 
-    /// The applications that may wait, in no order. An application may be listed twice. All others have everything that
-    /// they ask for, or may not be served.
+    /// All applications that could be waiting for executors, in no particular order; one can appear twice. Every
+    /// application that is not listed has all executors it asks for, or is not allowed to get more now.
     pub(crate) fn may_wait(&self) -> impl Iterator<Item = &Application> {
         let sequences = self.backlog.touched_from(0).chain(self.backlog.filed());
         sequences.map(|sequence| self.numbered(sequence))
@@ -354,14 +354,14 @@ impl ApplicationTable {
         self.rows.range(number..).map(|(_, row)| row)
     }
 
-    /// The number of live applications, of ended ones and of live executors.
+    /// The numbers of live applications, of ended applications and of live executors.
     pub(crate) fn totals(&self) -> (usize, usize, usize) {
         let executors = self.rows.values().map(|row| row.executors.len()).sum();
         (self.rows.len(), self.ended.len(), executors)
     }
 
-    /// The record of an ended executor, with its application's number. `None` if the bounded lists have dropped it or
-    /// its application.
+    /// The record of an ended executor, with its application's number. `None` if the Master no longer remembers the
+    /// executor or the application.
     pub(crate) fn ended_executor(&mut self, key: &ExecutorKey) -> Option<(u64, &mut ExecutorRecord)> {
         let number = key.executor;
         match self.numbers.get(&key.app).and_then(|number| self.rows.get_mut(number)) {
@@ -404,7 +404,7 @@ impl ApplicationTable {
             && (self.numbers.len(), self.by_peer.len()) == (self.rows.len(), here)
     }
 
-    /// Whether exactly the waiting demands are filed.
+    /// Whether exactly the waiting demands are in the backlog.
     fn is_filed(&self) -> bool {
         let filed = |row: &Application| {
             let key = |profile: &ProfileId| (row.sequence, *profile);

@@ -7,17 +7,17 @@ use firesteel_protocol::messages::ApplicationDescription;
 use firesteel_protocol::scheduling::ServingOrder;
 use firesteel_protocol::time::Timestamp;
 
-/// The run time that is assumed for applications without an estimate. Also how much later applications without a gang
-/// have their turn.
+/// The run time that is assumed for applications without an estimate. Applications without a gang also have their turn
+/// later by this time.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The time at which an application is due. The earliest comes first; among equals, the first that registered.
+/// The time at which an application is due. The earliest time comes first. Among equal times, the first registration
+/// comes first.
 ///
 /// By [`ServingOrder::Shortest`], an application is due when it has waited for as long as its executors run together:
 /// three executors for ten minutes are due half an hour after they were submitted. So applications with less work go
-/// first, but none waits for ever: whatever is submitted after an application is due comes behind it. Applications
-/// without a gang are due an hour later. A gang has a harder time: it can use free room only if all of it is free at
-/// once.
+/// first, but none waits for ever: once an application is due, later submissions come after it. Applications without a
+/// gang are due an hour later. This helps gangs, which can use free resources only if all of them are free at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Turn(Timestamp);
 
@@ -29,7 +29,7 @@ impl Turn {
         run_time: Option<Duration>,
     ) -> Self {
         match order {
-            // All have the same turn, so they are served in the order of registration.
+            // All applications have the same turn, so they are served in the order of registration.
             ServingOrder::Registration => Self::default(),
             ServingOrder::Shortest => {
                 let own = run_time.unwrap_or(HOUR);
@@ -41,7 +41,7 @@ impl Turn {
     }
 }
 
-/// The number of executors that an application starts with or wants at first. One if it sets no number.
+/// The number of executors with which an application starts, or which it wants at first. One if it sets no number.
 fn executors(description: &ApplicationDescription) -> u64 {
     if description.gang > 1 {
         return description.gang;

@@ -15,25 +15,26 @@ use crate::tables::workers::row::WorkerRow;
 
 #[derive(Debug)]
 pub(crate) struct ClusterDriver {
-    /// Its number in the order of submission, by which records name it.
+    /// The driver's number in the order of submission. Records refer to the driver by this number.
     pub(crate) number: u64,
     pub(crate) id: DriverId,
     pub(crate) description: DriverDescription,
     pub(crate) submitted: Timestamp,
     pub(crate) kill_asked: bool,
-    /// `None` while it waits for a Worker.
+    /// The driver's Worker and amounts. `None` while it waits for a Worker.
     pub(crate) run: Option<Run>,
-    /// How often its Worker has started it again, as the Worker reports it.
+    /// How often the Worker has started the driver again, as the Worker reports it.
     pub(crate) restarts: Option<DriverRestarts>,
 }
 
-/// The Worker of a running cluster driver, and the amounts that it takes there.
+/// The Worker of a running cluster driver, and the amounts that the driver takes there.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) slot: Slot,
     pub(crate) grant: Grant,
     pub(crate) launched: Timestamp,
-    /// The heartbeats of the Worker since the order to start it. `None`: the Worker has reported on it.
+    /// The number of the Worker's heartbeats since the order to start the driver. `None`: the Worker has reported on
+    /// the driver.
     pub(crate) unanswered: Option<u32>,
 }
 
@@ -49,7 +50,7 @@ impl ClusterDriver {
         }
     }
 
-    /// The order to start it, with its addresses under the names that it asked for.
+    /// The order to start the driver. It contains the driver's addresses, under the names that the driver asked for.
     pub(crate) fn order(&self) -> MasterToWorker {
         let resources = self.has().as_asked(&self.description.resources);
         let (driver, description) = (self.id.clone(), self.description.clone());
@@ -64,7 +65,8 @@ impl ClusterDriver {
         self.run.as_ref().map_or(Resources::NONE, |run| run.grant.resources())
     }
 
-    /// A copy for clients. `worker` is the Worker that it runs on. Without one, `wait` says why it waits.
+    /// A copy for clients. `worker` is the Worker on which the driver runs. Without a Worker, `wait` is the reason why
+    /// it waits.
     pub(crate) fn view(&self, worker: Option<&WorkerRow>, wait: Option<DriverWait>) -> DriverView {
         let DriverDescription { user, command, cores, memory, supervise, resources } = &self.description;
         let state = match worker.map(|row| row.link) {
@@ -88,7 +90,7 @@ impl ClusterDriver {
                 host: row.description.host.clone(),
                 port: row.description.port,
                 directory: match row.description.work_dir.as_str() {
-                    // Spark's Workers do not tell their directories.
+                    // Spark's Workers do not report their directories.
                     "" => String::new(),
                     work => format!("{work}/{}", self.id),
                 },

@@ -19,16 +19,16 @@ pub(crate) struct ClusterDriverTable {
     ended: History<DriverId, PastDriver>,
     /// The number of cluster drivers that were ever submitted.
     next_number: u64,
-    /// Whether all waiting cluster drivers had no room at the last pass.
+    /// Whether no waiting cluster driver fitted at the last pass.
     pub(crate) is_tried: bool,
-    /// The Worker that got a cluster driver last. When spreading, the next one goes to a Worker after it.
+    /// The Worker that got the last cluster driver. When drivers are spread, the next one goes to a later Worker.
     pub(crate) last_worker: Option<WorkerId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PastDriver {
     pub(crate) view: DriverView,
-    /// The usage of its last process, if that was measured.
+    /// What the driver's last process used, if it was measured.
     pub(crate) used: Option<Used>,
 }
 
@@ -58,7 +58,7 @@ impl ClusterDriverTable {
     }
 
     pub(crate) fn remove(&mut self, number: u64) -> ClusterDriver {
-        // If the number is limited, another one may run in its place.
+        // If the maximum number runs, another driver may now run instead.
         self.is_tried = false;
         self.waiting.remove(&number);
         let driver = self.live.remove(&number).expect("the cluster driver is live");
@@ -66,7 +66,7 @@ impl ClusterDriverTable {
         driver
     }
 
-    /// Remembers an ended cluster driver, and at most this number of them. Returns those that are dropped.
+    /// Remembers an ended cluster driver, but at most `limit` of them. Returns the drivers that are dropped.
     pub(crate) fn retire(&mut self, number: u64, driver: PastDriver, limit: usize) -> Vec<(u64, PastDriver)> {
         self.ended.insert((number, driver.view.id.clone()), driver, limit)
     }
@@ -79,7 +79,7 @@ impl ClusterDriverTable {
         self.live.get(&number)
     }
 
-    /// A cluster driver that another table names. So it must be live.
+    /// A cluster driver that another table names, so it must be live.
     pub(crate) fn live(&self, number: u64) -> &ClusterDriver {
         self.get(number).expect("the cluster driver is live")
     }
@@ -92,15 +92,15 @@ impl ClusterDriverTable {
         self.numbers.get(id).copied()
     }
 
-    /// An ended cluster driver that is remembered.
+    /// An ended cluster driver that the Master remembers.
     pub(crate) fn ended(&self, id: &DriverId) -> Option<&DriverView> {
         self.ended.get(id).map(|driver| &driver.view)
     }
 
-    /// The last successor of a cluster driver: itself, unless it was relaunched.
+    /// The last successor of a cluster driver. If it was not relaunched, this is the driver itself.
     pub(crate) fn latest(&self, id: &DriverId) -> DriverId {
         let mut latest = id;
-        // A successor has a higher number, so this loop ends.
+        // A successor has a higher number than its predecessor, so this loop ends.
         while let Some(DriverView { state: DriverState::Relaunching { successor }, .. }) = self.ended(latest)
         {
             latest = successor;

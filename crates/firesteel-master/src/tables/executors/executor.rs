@@ -1,4 +1,4 @@
-//! A live executor as its Master knows it.
+//! A live executor, as the Master stores it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::tables::executors::record::ExecutorRecord;
 
 #[derive(Debug)]
 pub(crate) struct Executor {
-    /// The slot of its Worker in the index. The Worker keeps the slot at least as long as the executor lives.
+    /// The slot of the executor's Worker in the index. The Worker keeps the slot at least as long as the executor
+    /// lives.
     pub(crate) slot: Slot,
     pub(crate) profile: ProfileId,
     pub(crate) grant: Grant,
@@ -28,18 +29,18 @@ pub(crate) struct Executor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probation {
     Launching,
-    /// Its process has started, but has not run for long.
+    /// The executor's process has started, but has not run for long.
     Running {
         started: Timestamp,
     },
-    /// It has run long enough to show that executors of this application can run.
+    /// The executor has run long enough to show that executors of this application can run.
     Proven {
         started: Timestamp,
     },
 }
 
 impl Executor {
-    /// Its record while it lives.
+    /// The record of the executor while it lives.
     pub(crate) fn record(&self, id: ExecutorId, worker: Arc<WorkerDescription>) -> ExecutorRecord {
         ExecutorRecord {
             id,

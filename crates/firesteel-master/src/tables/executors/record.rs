@@ -1,4 +1,4 @@
-//! The Master keeps this of an executor, live or ended: its Worker, share, state and times.
+//! The record of an executor, live or ended: its Worker, share, state and times.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::tables::capacity::Holding;
 
-/// The record of one executor, live or ended. It is short, since many ended ones are remembered. The view for clients
-/// is built on request.
+/// The record of one executor, live or ended. It is short, because the Master remembers many ended executors. The view
+/// for clients is built on request.
 #[derive(Debug)]
 pub(crate) struct ExecutorRecord {
     pub(crate) id: ExecutorId,
-    /// Its Worker, which may be lost since.
+    /// The executor's Worker, which may be lost by now.
     pub(crate) worker: Arc<WorkerDescription>,
     pub(crate) profile: ProfileId,
     pub(crate) share: Holding,
@@ -26,7 +26,7 @@ pub(crate) struct ExecutorRecord {
 }
 
 impl ExecutorRecord {
-    /// Records how its process ended, after the Master had taken the executor back.
+    /// Records how the executor's process ended, after the Master had taken the executor back.
     pub(crate) fn learn(&mut self, now: Timestamp, status: Option<ExitStatus>, used: Option<Used>) {
         if status.is_some() {
             self.state = ExecutorState::Killed(status);
@@ -35,7 +35,7 @@ impl ExecutorRecord {
         self.used = used.or(self.used);
     }
 
-    /// A copy for clients.
+    /// A copy of the record for clients.
     pub(crate) fn view(&self, app: &AppId) -> ExecutorView {
         let WorkerDescription { id: worker, host, port, work_dir, .. } = &*self.worker;
         let Holding { cores, memory, resources } = &self.share;
@@ -57,7 +57,7 @@ impl ExecutorRecord {
     }
 }
 
-/// The path of an executor's directory. Empty if its Worker does not tell its work directory.
+/// The path of an executor's directory. Empty if its Worker does not report its work directory.
 fn directory(work_dir: &str, app: &AppId, executor: ExecutorId) -> String {
     match work_dir {
         "" => String::new(),

@@ -9,11 +9,11 @@ const CHUNK: usize = 32;
 
 /// The live executors of one application, by number.
 ///
-/// There are very many, and nearly all are added in the order of their numbers. A B-tree would leave its nodes half
-/// empty then. Here rows are in chunks, which become full.
+/// There are very many executors, and nearly all are added in the order of their numbers. In this case a B-tree would
+/// leave its nodes half empty. Here the rows are in chunks, which become full.
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorTable {
-    /// Chunks by number. None is empty, and none reserves memory for rows that have not come.
+    /// Chunks by number. No chunk is empty, and none reserves memory for future rows.
     chunks: Vec<Chunk>,
     len: usize,
 }
@@ -96,7 +96,8 @@ impl ExecutorTable {
         self.iter().map(|(_, executor)| executor)
     }
 
-    /// The chunk with this executor and its position in the chunk. If it is not there: where it belongs.
+    /// The index of the chunk with this executor, and the executor's position in the chunk. If the executor is not in
+    /// the table, returns the place where it belongs.
     fn place(&self, id: ExecutorId) -> Result<(usize, usize), (usize, usize)> {
         let chunk = self.chunks.partition_point(|rows| rows[0].0 <= id).saturating_sub(1);
         let Some(rows) = self.chunks.get(chunk) else { return Err((chunk, 0)) };
@@ -147,7 +148,7 @@ mod tests {
         let mut state = 1_u32;
         for step in 0..20_000_u32 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // The table first grows in order, then changes anywhere, then shrinks.
+            // The table first grows in order, then changes at random places, then shrinks.
             let id = ExecutorId(if step < 300 { step } else { (state >> 16) % 600 });
             let removes = map.contains_key(&id) || (step > 15_000);
             if removes {

@@ -1,4 +1,4 @@
-//! Which Workers get executors.
+//! Changes of whether a Worker gets executors.
 
 use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::advanced::policy::Changes;
@@ -14,7 +14,7 @@ impl WorkerTable {
         is_news
     }
 
-    /// Records a request that a Worker leaves.
+    /// Records a request that a Worker should leave.
     pub(crate) fn ask_to_leave(&mut self, slot: Slot, leave: Leave) {
         self.change_health(slot, |health| health.asked = Some(leave));
     }
@@ -25,7 +25,7 @@ impl WorkerTable {
         self.set_health(slot, health);
     }
 
-    /// Sets a Worker's standing. A Worker that is about to end is not excluded as well.
+    /// Sets a Worker's standing. A Worker that is about to end is not also excluded.
     pub(crate) fn set_health(&mut self, slot: Slot, mut health: WorkerHealth) {
         if health.leaving {
             health.global_exclusion.until = None;
@@ -48,7 +48,7 @@ impl WorkerTable {
         self.consider_anew(slot);
     }
 
-    /// Sets whether a Worker does not answer orders. Returns whether that changed anything.
+    /// Sets whether a Worker fails to answer orders. Returns whether that changed anything.
     pub(crate) fn set_deaf(&mut self, slot: Slot, deaf: bool) -> bool {
         let was = std::mem::replace(&mut self.row_mut(slot).deaf, deaf);
         if was != deaf {
@@ -57,7 +57,7 @@ impl WorkerTable {
         was != deaf
     }
 
-    /// Sets why a Worker can start no executors. Returns whether that changed anything.
+    /// Sets the reason why a Worker can start no executors. Returns whether that changed anything.
     pub(crate) fn set_cannot_start(&mut self, slot: Slot, error: Option<String>) -> bool {
         let was = std::mem::replace(&mut self.row_mut(slot).cannot_start, error);
         let changed = was != self.row(slot).cannot_start;
@@ -67,12 +67,12 @@ impl WorkerTable {
         changed
     }
 
-    /// Applies that foreign executors or cluster drivers on a Worker have come, or are gone.
+    /// Updates the tables after a Worker got foreign executors or cluster drivers, or lost the last of them.
     pub(crate) fn set_unknown_processes(&mut self, slot: Slot) {
         self.consider_anew(slot);
     }
 
-    /// Updates the tables for a Worker that now gets executors, or no longer does.
+    /// Updates the tables for a Worker that now gets executors, or no longer gets any.
     pub(super) fn consider_anew(&mut self, slot: Slot) {
         self.moved = Changes::All;
         self.index_anew(slot);

@@ -10,8 +10,8 @@ use super::table::WorkerTable;
 use crate::tables::workers::row::WorkerRow;
 
 impl WorkerTable {
-    /// Checks that all indexes name the same Workers, and that the index has the same free amounts as the
-    /// rows. Returns what is wrong.
+    /// Checks that all indexes contain the same Workers, and that the free amounts in the index equal those in the
+    /// rows. Returns the first error as text.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.index.check(self.offers())?;
         for (id, slot) in self.index.iter() {

@@ -1,4 +1,4 @@
-//! The lost Workers that are remembered for a while.
+//! The lost Workers that the Master remembers for a while.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::messages::WorkerView;
 use firesteel_protocol::time::Timestamp;
 
-/// The maximum number of lost Workers that are remembered.
+/// The maximum number of lost Workers that the Master remembers.
 const MOST: usize = 1000;
 
-/// The lost Workers that are remembered, in the order of their losses.
+/// The lost Workers that the Master remembers, in the order in which they were lost.
 #[derive(Debug, Default)]
 pub(super) struct DeadWorkers(VecDeque<DeadWorker>);
 
@@ -29,7 +29,7 @@ impl DeadWorkers {
         self.0.push_back(DeadWorker { view, forgotten_at });
     }
 
-    /// Forgets Workers after their time.
+    /// Forgets Workers whose time is over.
     pub(super) fn forget(&mut self, now: Timestamp) {
         self.0.retain(|dead| dead.forgotten_at > now);
     }
@@ -41,7 +41,7 @@ impl DeadWorkers {
         self.0.retain(|dead| is_another(&dead.view));
     }
 
-    /// The Workers that are remembered at this time, each with the time when it is forgotten.
+    /// The Workers that are still remembered at this time, each with the time when it is forgotten.
     pub(super) fn at(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
         let remembered = self.0.iter().filter(move |dead| dead.forgotten_at > now);
         remembered.map(|dead| (&dead.view, dead.forgotten_at))

@@ -25,7 +25,7 @@ impl WorkerTable {
         self.excluded.first().map(|(time, _)| *time)
     }
 
-    /// Ends exclusions after their time. Returns whether there were any.
+    /// Ends the exclusions whose time is over. Returns whether there were any.
     pub(crate) fn readmit(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
         while let Some(slot) = first_due(&self.excluded, now) {

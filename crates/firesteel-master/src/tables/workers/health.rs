@@ -1,4 +1,4 @@
-//! A Worker's standing: whether it may get executors, as that is recorded.
+//! A Worker's standing: whether it may get executors. This is recorded in the journal.
 
 use firesteel_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,9 @@ pub struct WorkerHealth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Availability {
     Serving,
-    /// It is excluded for all applications for a while, and offers no cores.
+    /// The Worker is excluded for all applications for a while, and offers no cores.
     Excluded,
-    /// It is about to end, and offers no cores.
+    /// The Worker is about to end, and offers no cores.
     Decommissioning,
 }
 
@@ -33,6 +33,6 @@ impl WorkerHealth {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Leave {
-    /// When the Worker ends, even if something still runs there.
+    /// When the Worker ends, even if executors or drivers still run on it.
     pub(crate) by: Option<Timestamp>,
 }

@@ -1,11 +1,11 @@
-//! How many living Workers have each label.
+//! The number of living Workers for each label.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use firesteel_protocol::scheduling::label::Label;
 
-/// The number of living Workers with each label, or with none. No count is zero.
+/// The number of living Workers for each label, and for no label. No count is zero.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelCounts(BTreeMap<Option<Label>, usize>);
 

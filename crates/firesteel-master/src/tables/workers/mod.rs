@@ -1,4 +1,4 @@
-//! The Workers: the living ones, and the lost ones that are remembered.
+//! The Workers: the living ones, and the lost ones that the Master remembers.
 
 pub(crate) mod availability;
 mod consistency;

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_protocol::time::Timestamp;
 
-/// An unanswered order is repeated after this number of heartbeats. The first heartbeat may have crossed the order.
+/// An unanswered order is repeated after this number of heartbeats. The Worker may have sent the first heartbeat before
+/// the order arrived.
 const REPEATED_AFTER: u32 = 2;
 
 /// After this number of heartbeats without an answer, the executor goes to another Worker.
@@ -13,25 +14,26 @@ const GIVEN_UP_AFTER: u32 = 4;
 
 /// The orders that a Worker has not answered.
 ///
-/// Each heartbeat names the last order that came, so it answers that one and all before it. If one direction of a
-/// connection stalls, heartbeats come and answer nothing. The first report about an executor answers its order only.
-/// Workers of Spark's have no other answer.
+/// A heartbeat names the last order that the Worker received, so it answers that order and all orders before it. If the
+/// connection stalls in the direction of the Worker, its heartbeats arrive but answer nothing. The first report about
+/// an executor answers only the order for this executor. Spark's Workers give no other answer.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
-    /// The orders in the order of sending. An order that a report has answered stays while others are before it, since
-    /// a heartbeat may name it.
+    /// The orders, oldest first. If a report has answered an order, it stays in the list while older ones are before
+    /// it, because a heartbeat may name it.
     sent: VecDeque<Order>,
 }
 
 #[derive(Clone, Debug)]
 struct Order {
-    /// Stored apart from the executor's number, since an `ExecutorKey` would make an order larger.
+    /// The executor's application. It is stored apart from the executor's number, because an `ExecutorKey` would make
+    /// an order larger.
     app: AppId,
     executor: ExecutorId,
     sent: Timestamp,
-    /// The heartbeats since then that did not answer it.
+    /// The number of heartbeats since the order was sent that did not answer it.
     heartbeats: u32,
-    /// Whether a report has answered it.
+    /// Whether a report has answered the order.
     is_answered: bool,
 }
 
@@ -45,12 +47,12 @@ impl Order {
     }
 }
 
-/// What to do about orders after a heartbeat, oldest first.
+/// The orders that need an action after a heartbeat, oldest first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Overdue {
     /// The executors whose orders are to be repeated.
     pub(crate) repeated: Vec<ExecutorKey>,
-    /// The executors that go to other Workers.
+    /// The executors that are given to other Workers.
     pub(crate) given_up: Vec<ExecutorKey>,
 }
 
@@ -60,7 +62,7 @@ impl Orders {
         self.sent.push_back(Order { app, executor, sent: now, heartbeats: 0, is_answered: false });
     }
 
-    /// Records that the Worker reports on an executor, so it has got the order. Returns whether the order was
+    /// Records that the Worker has reported on an executor, so it has received the order. Returns whether the order was
     /// unanswered.
     pub(crate) fn answer(&mut self, executor: &ExecutorKey) -> bool {
         let mut unanswered = self.sent.iter_mut().filter(|order| !order.is_answered);
@@ -70,8 +72,8 @@ impl Orders {
         is_answer.is_some()
     }
 
-    /// Drops the answered orders that are before all others. Gives the memory back if none is left: there are many
-    /// Workers.
+    /// Drops the answered orders at the beginning of the list. If the list becomes empty, frees its memory, because
+    /// there are many Workers.
     fn forget_answered(&mut self) {
         let answered = self.sent.iter().take_while(|order| order.is_answered).count();
         self.sent.drain(..answered);
@@ -80,14 +82,14 @@ impl Orders {
         }
     }
 
-    /// Handles a heartbeat that arrived at this time. `last_order` is the last order that the Worker got.
+    /// Handles a heartbeat that arrived at this time. `last_order` is the last order that the Worker received.
     pub(crate) fn hear(&mut self, arrived: Timestamp, last_order: Option<&ExecutorKey>) -> Overdue {
         let named = self.sent.iter().rposition(|order| last_order.is_some_and(|last| order.launches(last)));
         if let Some(last) = named {
             self.sent.drain(..=last);
         }
         for order in &mut self.sent {
-            // The Master may handle a heartbeat late that arrived before the order left.
+            // The Master may handle a heartbeat late: the heartbeat arrived before the order was sent.
             order.heartbeats += u32::from(order.sent < arrived);
         }
         let given_up = self.sent.partition_point(|order| order.heartbeats >= GIVEN_UP_AFTER);

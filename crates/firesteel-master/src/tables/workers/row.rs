@@ -23,10 +23,10 @@ use crate::tables::workers::unknown_processes::UnknownProcesses;
 
 #[derive(Debug)]
 pub(crate) struct WorkerRow {
-    /// Its number in the order of registration, by which records name it.
+    /// The Worker's number in the order of registration. Records refer to the Worker by this number.
     pub(crate) number: u64,
-    /// Its description, without resources, which its capacity has. Records of its executors outlive the Worker, and
-    /// share this.
+    /// The Worker's description without resources, which are in `capacity`. Records of executors share the description,
+    /// and outlive the Worker.
     pub(crate) description: Arc<WorkerDescription>,
     pub(crate) link: Link,
     pub(crate) capacity: Capacity,
@@ -34,22 +34,23 @@ pub(crate) struct WorkerRow {
     pub(crate) drivers: Sorted<u64>,
     pub(crate) orders: Orders,
     pub(crate) last_heartbeat: LastSeen,
-    /// The time of its entry in the table of timeouts to check.
+    /// The time of the Worker's entry in the table of heartbeat checks.
     pub(crate) look: Timestamp,
-    /// Whether it has missed two heartbeats.
+    /// Whether the Worker has missed two heartbeats.
     pub(crate) is_late: bool,
-    /// Whether it may get executors. Only its table changes this recorded state.
+    /// Whether the Worker may get executors. Only the table of Workers changes this recorded state.
     pub(super) health: WorkerHealth,
-    /// Whether it does not answer orders.
+    /// Whether the Worker does not answer orders.
     pub(crate) deaf: bool,
-    /// Why it can start no executors, if it reports that.
+    /// Why the Worker can start no executors, if it reports that.
     pub(crate) cannot_start: Option<String>,
-    /// What it runs for a Master with another state, while that is left alone.
+    /// The executors and drivers that the Worker runs for a Master with another state, while they are left alone.
     pub(crate) unknown_processes: Option<Box<UnknownProcesses>>,
     pub(crate) report: Option<Box<TimedReport>>,
-    /// Whether it has returned but not yet listed its executors. Workers with a label list them in a separate message.
+    /// Whether the Worker has returned but not yet listed its executors. Workers with a label list them in a separate
+    /// message.
     pub(crate) is_to_list: bool,
-    /// Its recorded standing, if that is not the default.
+    /// The Worker's recorded standing, if it is not the default.
     pub(crate) recorded: Option<Box<WorkerHealth>>,
 }
 
@@ -88,7 +89,7 @@ impl WorkerRow {
         }
     }
 
-    /// Whether it may get executors, as recorded.
+    /// Whether the Worker may get executors, as recorded.
     pub(crate) fn health(&self) -> &WorkerHealth {
         &self.health
     }
@@ -110,7 +111,7 @@ impl WorkerRow {
         if self.serves() { offer } else { Offer { cores: Cores::ZERO, ..offer } }
     }
 
-    /// An offer of its free amounts, as if it were neither excluded for all applications nor impaired.
+    /// An offer of the Worker's free amounts, as if it were neither excluded for all applications nor impaired.
     pub(crate) fn readmitted_offer(&self) -> Offer<'_> {
         match self.stays() {
             true => self.capacity.offer(self.description.id.as_str()),
@@ -118,7 +119,7 @@ impl WorkerRow {
         }
     }
 
-    /// An offer of its free amounts without what is withheld.
+    /// An offer of the Worker's free amounts without the withheld ones.
     pub(crate) fn open_offer<'a>(&'a self, withheld: Option<&'a Withheld>) -> Offer<'a> {
         let offer = self.offer();
         let Some(Withheld { amounts, resources, .. }) = withheld else { return offer };
@@ -142,12 +143,12 @@ impl WorkerRow {
             && self.unknown_processes.is_none()
     }
 
-    /// When to check its silence next, unless it is heard before.
+    /// When to check next whether the Worker is silent, unless a message comes before.
     pub(crate) fn next_look(&self, timeout: Duration) -> Timestamp {
         self.last_heartbeat.silent_at(if self.is_late { timeout } else { late_after(timeout) })
     }
 
-    /// What is unusual about it, if anything. Foreign executors and cluster drivers there end at `until`.
+    /// What is unusual about the Worker, if anything. Foreign executors and cluster drivers end at `until`.
     fn remark(&self, until: Timestamp) -> Option<WorkerRemark> {
         if let Some(UnknownProcesses { executors, drivers }) = self.unknown_processes.as_deref() {
             let (executors, drivers) = (executors.len() as u64, drivers.len() as u64);
@@ -156,12 +157,12 @@ impl WorkerRow {
         (self.is_late && self.link.is_here()).then_some(WorkerRemark::Late)
     }
 
-    /// The departure cause, if it leaves in order.
+    /// The cause of the Worker's departure, if it leaves in order.
     pub(crate) fn departure_cause(&self) -> DepartureCause {
         if self.health.asked.is_some() { DepartureCause::Asked } else { DepartureCause::Stopped }
     }
 
-    /// Its contribution to the sums over the cluster.
+    /// The Worker's contribution to the sums over the cluster.
     pub(crate) fn share(&self) -> WorkerShare {
         let state = match self.availability() {
             Availability::Decommissioning => ShareState::Away,
@@ -179,21 +180,21 @@ impl WorkerRow {
         }
     }
 
-    /// The usage of one of its executors, according to the last report.
+    /// The usage of one of the Worker's executors, according to the last report.
     pub(crate) fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.executors.iter().find(|(key, _)| key == executor)?;
         Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
     }
 
-    /// The usage of one of its cluster drivers, according to the last report.
+    /// The usage of one of the Worker's cluster drivers, according to the last report.
     pub(crate) fn used_by_driver(&self, driver: &DriverId) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.drivers.iter().find(|(id, _)| id == driver)?;
         Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
     }
 
-    /// Why it gets nothing new for now, if something is wrong with it.
+    /// Why the Worker gets no new executors for now, if something is wrong with it.
     pub(crate) fn impairment(&self) -> Option<Impairment> {
         if self.deaf {
             return Some(Impairment::Deaf);
@@ -201,12 +202,12 @@ impl WorkerRow {
         self.cannot_start.clone().map(Impairment::CannotStart)
     }
 
-    /// Whether it may get executors, now or after its exclusion.
+    /// Whether the Worker may get executors, now or after its exclusion.
     pub(crate) fn stays(&self) -> bool {
         !self.health.leaving
     }
 
-    /// A copy for clients. `excluded_for` is the number of applications that the Worker is excluded for.
+    /// A copy of the Worker for clients. `excluded_for` is the number of applications for which it is excluded.
     pub(super) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
         let view = self.view(match (self.link, self.availability()) {
             (Link::Away, _) => WorkerState::Unknown,
@@ -232,8 +233,8 @@ impl WorkerRow {
     }
 }
 
-/// The silence after which a Worker is late: two heartbeats, which come every quarter of the timeout, and a little
-/// more.
+/// The silence after which a Worker is late: the time of two heartbeats and a little more. Heartbeats come every
+/// quarter of the timeout.
 fn late_after(timeout: Duration) -> Duration {
     timeout / 2 + timeout / 16
 }

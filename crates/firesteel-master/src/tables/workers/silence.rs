@@ -1,4 +1,4 @@
-//! Which Workers have sent no heartbeat in time.
+//! The Workers that have sent no heartbeat in time.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use firesteel_protocol::time::Timestamp;
 
 use super::table::WorkerTable;
 
-/// One heartbeat moves at most this number of outdated entries on. A heartbeat outdates at most one entry, so two keep
-/// up, and no heartbeat takes long.
+/// The maximum number of outdated entries that one heartbeat updates. A heartbeat makes at most one entry outdated, so
+/// two are enough, and no heartbeat takes long.
 const MOVED: usize = 2;
 
-/// What a Worker's silence means.
+/// The meaning of a Worker's silence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
-    /// It has missed two heartbeats.
+    /// The Worker has missed two heartbeats.
     Late {
         worker: WorkerId,
         last_seen: Timestamp,
@@ -30,8 +30,8 @@ impl WorkerTable {
         self.looks.first().map(|(time, _)| *time)
     }
 
-    /// Records that a Worker was heard at this time. Outdated entries are moved on shortly before their deadline, so
-    /// that a Master does not wake up for Workers that all report. Returns whether the Worker was late.
+    /// Records that a Worker sent a heartbeat at this time. Outdated entries are updated shortly before their deadline,
+    /// so that a Master is not called for Workers that all report. Returns whether the Worker was late.
     pub(crate) fn hear(&mut self, slot: Slot, at: Timestamp, timeout: Duration) -> bool {
         let row = self.row_mut(slot);
         row.last_heartbeat = LastSeen::at(at);
@@ -54,7 +54,7 @@ impl WorkerTable {
         was_late
     }
 
-    /// The next Worker with an overdue heartbeat, if there is one. Everything that arrived before `heard_until` has
+    /// The next Worker with an overdue heartbeat, if there is one. All messages that arrived before `heard_until` have
     /// been handled.
     pub(crate) fn next_silent(
         &mut self,
@@ -81,8 +81,8 @@ impl WorkerTable {
         None
     }
 
-    /// Starts the timeout again for every overdue Worker that was not excused since its last heartbeat. Returns their
-    /// number.
+    /// Starts the timeout again for every overdue Worker that was not excused since its last heartbeat. Returns the
+    /// number of these Workers.
     pub(crate) fn excuse_silent(&mut self, now: Timestamp, timeout: Duration) -> usize {
         let is_due = |(time, _): &&(Timestamp, Slot)| *time <= now;
         let overdue: Vec<Slot> = self.looks.iter().take_while(is_due).map(|(_, slot)| *slot).collect();

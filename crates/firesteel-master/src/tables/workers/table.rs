@@ -19,13 +19,13 @@ use crate::tables::link::Link;
 use crate::tables::workers::orders::Orders;
 use crate::tables::workers::row::{Withheld, WorkerRow};
 
-/// Up to this number of Workers, the table asks each for room instead of the index.
+/// Up to this number of Workers, the table looks at every Worker instead of searching the index.
 const FEW: usize = 16;
 
-/// The living Workers, and the lost ones that are remembered.
+/// The living Workers, and the lost ones that the Master remembers.
 ///
-/// The free amounts of a living Worker are in its row and in the index, which finds Workers with room. Only this table
-/// changes them, and always both.
+/// The free amounts of a living Worker are in its row and in the index, which finds Workers with enough free resources.
+/// Only this table changes these amounts, and it always changes both.
 #[derive(Debug)]
 pub(crate) struct WorkerTable {
     /// The living Workers by id, and in the worker order.
@@ -34,9 +34,9 @@ pub(crate) struct WorkerTable {
     pub(super) rows: Vec<Option<WorkerRow>>,
     /// The total amounts of all living Workers together.
     pub(super) whole: ClusterTotal,
-    /// The Workers whose amounts changed since the scheduler looked last.
+    /// The Workers whose amounts changed since the scheduler last asked.
     pub(super) moved: Changes,
-    /// The Workers that may have more room than at the last pass.
+    /// The Workers that may have more free resources than at the last pass.
     pub(super) gained: BTreeSet<Slot>,
     /// The amounts withheld until the end of this pass. The index does not count them as free.
     pub(super) withheld: BTreeMap<Slot, Withheld>,
@@ -45,14 +45,14 @@ pub(crate) struct WorkerTable {
     pub(super) labels: LabelCounts,
     pub(super) by_peer: BTreeMap<PeerId, Slot>,
     pub(super) by_address: BTreeMap<Address, WorkerId>,
-    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the
-    /// Worker's entry. Outdated entries are moved on when they come first.
+    /// When to check each Worker's heartbeat next; never later than its timeout. A heartbeat does not change the
+    /// Worker's entry. An outdated entry is updated when it is the first one.
     pub(super) looks: BTreeSet<(Timestamp, Slot)>,
     pub(super) late: BTreeSet<Slot>,
     pub(super) dead: DeadWorkers,
     /// The number of Workers that have ever registered.
     next_number: u64,
-    /// The Workers with possibly changed standings in the current event.
+    /// The Workers whose standings may have changed in the current event.
     pub(super) changed: BTreeSet<Slot>,
 }
 
@@ -77,8 +77,8 @@ impl WorkerTable {
         }
     }
 
-    /// Adds a Worker with a new id, connection, address and number. Returns its slot. A lost Worker with the same id or
-    /// address is forgotten.
+    /// Adds a Worker with a new id, connection, address and number. Returns its slot. Forgets a lost Worker with the
+    /// same id or address.
     pub(crate) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
         self.count_from(row.number + 1);
         let (id, address) = (row.description.id.clone(), row.address());
@@ -129,7 +129,8 @@ impl WorkerTable {
         &self.index
     }
 
-    /// An offer of a Worker's free amounts that are not withheld, if the slot has a Worker.
+    /// An offer of the free amounts of the Worker in this slot, without withheld amounts. `None` if the slot has no
+    /// Worker.
     pub(crate) fn offer_at(&self, slot: Slot) -> Option<Offer<'_>> {
         Some(self.at(slot)?.open_offer(self.withheld.get(&slot)))
     }
@@ -139,8 +140,8 @@ impl WorkerTable {
         self.moved.take()
     }
 
-    /// Takes placed shares out of the index. The rows give them out one executor at a time, by
-    /// [`grant`](Self::grant).
+    /// Takes placed shares out of the index. [`grant`](Self::grant) then takes them from the rows, one executor at a
+    /// time.
     pub(crate) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
         for share in shares {
@@ -148,7 +149,7 @@ impl WorkerTable {
         }
     }
 
-    /// Takes an executor's share from the Worker's row. The index has given it out already.
+    /// Takes an executor's share from the Worker's row. It was already taken from the index.
     pub(crate) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take(cores, each.memory, &each.resources);
         self.withhold_anew(slot);
@@ -169,7 +170,7 @@ impl WorkerTable {
     }
 
     /// Takes a share with exactly these addresses from the Worker's row and from the index. Used for executors that
-    /// existed before.
+    /// already existed.
     pub(crate) fn grant_exactly(&mut self, slot: Slot, share: Holding) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take_exactly(share);
         self.index_anew(slot);
@@ -182,14 +183,15 @@ impl WorkerTable {
         self.gained.insert(slot);
     }
 
-    /// The most free cores among the Workers that gained room.
+    /// The largest number of free cores among the Workers with newly freed resources.
     pub(crate) fn most_gained(&self) -> Option<Cores> {
-        // A Worker that gained room may be lost by now.
+        // A Worker that had newly freed resources may be lost by now.
         let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
         rows.map(|row| row.offer().cores).max()
     }
 
-    /// Whether one executor of a demand fits a Worker that gained room. The demand had no room at the last pass.
+    /// Whether one executor of a demand fits on a Worker with newly freed resources. The demand did not fit at the last
+    /// pass.
     pub(crate) fn gained_room_for(&self, one: &Demand) -> bool {
         if self.gained.len() > FEW {
             return self.index.fits_anywhere(one);
@@ -197,8 +199,9 @@ impl WorkerTable {
         self.gained.iter().any(|slot| self.index.fits(*slot, one))
     }
 
-    /// The first Worker with room for a cluster driver, by id. With `after`, the search starts behind that Worker and
-    /// goes round. A late Worker is chosen only if no other has room. Workers with a label run only executors.
+    /// The first Worker by id with enough free resources for a cluster driver. With `after`, the search starts after
+    /// that Worker, and continues at the beginning. A late Worker is chosen only if no other fits. Workers with a label
+    /// run only executors.
     pub(crate) fn first_with_room(&self, one: &Demand, after: Option<&WorkerId>) -> Option<Slot> {
         if !self.index.fits_anywhere(one) {
             return None;
@@ -222,7 +225,7 @@ impl WorkerTable {
         row.open_offer(self.withheld.get(&slot))
     }
 
-    /// Forgets which Workers gained room, after the pass has considered them.
+    /// Forgets which Workers have newly freed resources, after the pass has considered them.
     pub(crate) fn settle(&mut self) {
         self.gained.clear();
     }
@@ -242,11 +245,11 @@ impl WorkerTable {
         self.moved.add(slot, self.rows.len());
     }
 
-    /// Remembers a removed Worker, and forgets other lost Workers after their time.
+    /// Remembers a removed Worker, and forgets other lost Workers whose time is over.
     pub(crate) fn retire(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
         self.dead.forget(departure.at);
         let forgotten_at = row.last_heartbeat.time() + remember;
-        // A Worker can have thousands of addresses. Nobody needs them, or its impairment, after it is lost.
+        // A Worker can have thousands of addresses. After it is lost, nobody needs them or its impairment.
         let (resources, resources_used) = (Resources::default(), Resources::default());
         let (impairment, state) = (None, departure.cause.state());
         let remark = Some(WorkerRemark::Gone(departure));
@@ -259,13 +262,13 @@ impl WorkerTable {
         self.dead.add(view, forgotten_at);
     }
 
-    /// The lost Workers that are remembered at this time, in the order of their losses, each with the time when it is
-    /// forgotten.
+    /// The lost Workers that are remembered at this time, in the order in which they were lost. Each has the time when
+    /// it is forgotten.
     pub(crate) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
         self.dead.at(now)
     }
 
-    /// Forgets lost Workers after their time. Called before they are shown.
+    /// Forgets lost Workers whose time is over. Called before they are shown.
     pub(crate) fn forget_dead(&mut self, now: Timestamp) {
         self.dead.forget(now);
     }
@@ -279,7 +282,7 @@ impl WorkerTable {
         self.next_number = self.next_number.max(number);
     }
 
-    /// The Workers with possibly changed standings since the last call.
+    /// The Workers whose standings may have changed since the last call.
     pub(crate) fn take_changed(&mut self) -> BTreeSet<Slot> {
         std::mem::take(&mut self.changed)
     }
@@ -296,8 +299,8 @@ impl WorkerTable {
         self.index.len()
     }
 
-    /// Moves a living Worker to another connection, where it gets orders again. Returns whether it did not answer
-    /// orders before.
+    /// Moves a living Worker to another connection, on which it gets orders again. Returns whether it had stopped
+    /// answering orders.
     pub(crate) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> bool {
         let slot = self.slot(id).expect("the Worker is alive");
         let row = self.row_mut(slot);
@@ -316,7 +319,7 @@ impl WorkerTable {
         self.set_deaf(slot, false)
     }
 
-    /// The slot of a living Worker. After the Worker's end another Worker may get the slot.
+    /// The slot of a living Worker. After this Worker has been removed, another Worker may get the slot.
     pub(crate) fn slot(&self, id: &WorkerId) -> Option<Slot> {
         self.index.slot(id)
     }
@@ -325,12 +328,12 @@ impl WorkerTable {
         self.slot(id).map(|slot| self.row(slot))
     }
 
-    /// A Worker that another table of the Master names. So it must be alive.
+    /// A Worker that another table of the Master names, so it must be alive.
     pub(crate) fn living(&self, id: &WorkerId) -> &WorkerRow {
         self.get(id).expect("the Worker is alive")
     }
 
-    /// The Worker in a slot from the index or from an executor. So it must be alive.
+    /// The Worker in a slot from the index or from an executor, so it must be alive.
     pub(crate) fn row(&self, slot: Slot) -> &WorkerRow {
         self.at(slot).expect("every slot of the index has its row")
     }
@@ -340,7 +343,7 @@ impl WorkerTable {
         self.rows[slot.index()].as_mut().expect("every slot of the index has its row")
     }
 
-    /// The Worker in a slot that may be out of date.
+    /// The Worker in this slot. The slot may be out of date, and have no Worker.
     pub(super) fn at(&self, slot: Slot) -> Option<&WorkerRow> {
         self.rows.get(slot.index())?.as_ref()
     }
@@ -393,7 +396,7 @@ impl WorkerTable {
         self.iter().map(WorkerRow::whole_offer)
     }
 
-    /// An offer of a Worker's total amounts, if the slot has a Worker.
+    /// An offer of the total amounts of the Worker in this slot. `None` if the slot has no Worker.
     pub(crate) fn whole_offer(&self, slot: Slot) -> Option<Offer<'_>> {
         self.at(slot).map(WorkerRow::whole_offer)
     }

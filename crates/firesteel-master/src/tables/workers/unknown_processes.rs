@@ -10,7 +10,7 @@ pub(crate) struct UnknownProcesses {
     pub(crate) drivers: BTreeSet<DriverId>,
 }
 
-/// An executor or a cluster driver that belongs to another state.
+/// An executor or a cluster driver that belongs to another Master's state.
 #[derive(Clone, Debug)]
 pub(crate) enum UnknownProcess {
     Executor(ExecutorKey),

@@ -1,4 +1,4 @@
-//! The Workers as clients see them.
+//! The Workers in the form that clients see.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::tables::merged::merged;
 use crate::tables::workers::row::WorkerRow;
 
 impl WorkerTable {
-    /// Copies of the living Workers by id, then of the lost ones that are remembered. `excluded_for` has the number of
-    /// applications that each Worker is excluded for. Foreign executors and cluster drivers there end at `until`.
+    /// Copies of the living Workers by id, then of the remembered lost ones. `excluded_for` has the number of
+    /// applications for which each Worker is excluded. Foreign executors and cluster drivers end at `until`.
     pub(crate) fn views(&self, excluded_for: &BTreeMap<Slot, u64>, until: Timestamp) -> Vec<WorkerView> {
         let count = |slot| excluded_for.get(&slot).copied().unwrap_or(0);
         let living = self.slots().map(|(slot, row)| row.living_view(count(slot), until));

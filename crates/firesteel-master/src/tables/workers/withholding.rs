@@ -1,4 +1,4 @@
-//! Room that is withheld during a pass because it is reserved.
+//! Resources that are withheld during a pass because they are reserved.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use firesteel_placement::explain::shortfall;
 use super::table::WorkerTable;
 use crate::tables::workers::row::Withheld;
 
-/// Withheld room that is offered for a while.
+/// Withheld resources that are offered for a while.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Suspended(BTreeMap<Slot, Withheld>);
 
 impl WorkerTable {
-    /// Withholds further amounts of a Worker until the end of the pass. Addresses are withheld for this number of
-    /// executors, each with these resources.
+    /// Withholds further amounts of a Worker until the end of the pass. Addresses are withheld for `executors`, each of
+    /// which needs these resources.
     pub(crate) fn withhold(
         &mut self,
         slot: Slot,
@@ -44,7 +44,8 @@ impl WorkerTable {
         Suspended(suspended)
     }
 
-    /// Withholds exactly the suspended room again.
+    /// Resumes the withholding that [`suspend_withholding`](Self::suspend_withholding) suspended: withholds the same
+    /// amounts again, and nothing else.
     pub(crate) fn withhold_again(&mut self, Suspended(suspended): Suspended) {
         self.release_withheld();
         let slots: Vec<Slot> = suspended.keys().copied().collect();
@@ -52,7 +53,7 @@ impl WorkerTable {
         slots.into_iter().for_each(|slot| self.index_anew(slot));
     }
 
-    /// Computes a Worker's addresses that are free and not withheld.
+    /// Computes again which of a Worker's addresses are free and not withheld.
     pub(super) fn withhold_anew(&mut self, slot: Slot) {
         if let Some(withheld) = self.withheld.get_mut(&slot) {
             let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");

@@ -1,4 +1,4 @@
-//! The shortfall of an application: how many executors it misses, and why, in numbers and as a sentence.
+//! The shortfall of an application: how many executors are missing, and why, in numbers and as a sentence.
 
 mod sentence;
 
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use crate::resources::amount::ResourceQuantities;
 use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer};
 
-/// What is missing, and why. `Display` writes one sentence without a full stop:
-/// `1 of 4 executors is missing: 2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`.
+/// The missing executors or cores, and the reason. `Display` writes one sentence without a full stop: `1 of 4 executors
+/// is missing: 2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortfall {
-    /// What the application misses.
+    /// The executors or cores that the application misses.
     pub missing: Missing,
-    /// The amounts that one executor asks for. One core if its size is not fixed.
+    /// The amounts that one executor asks for. If its size is not fixed: one core.
     pub asked: Amounts,
     /// Why nothing more was placed.
     pub reason: Reason,
 }
 
-/// What is missing of the executors or cores that an application asks for.
+/// The executors or cores that are missing of an application's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
@@ -32,8 +32,8 @@ pub enum Missing {
         /// The number of held and missing executors together.
         of: u64,
     },
-    /// Cores of the application's maximum: if its executors have no fixed size, or if the last cores are too few for
-    /// another executor.
+    /// Cores of the application's maximum. Used if its executors have no fixed size, or if the last cores are too few
+    /// for another executor.
     Cores(Cores),
     /// The first executor of an application without a maximum and without a limit.
     First,
@@ -43,14 +43,14 @@ pub enum Missing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The executor limit of the profile is reached, though the cores left would allow more.
+    /// The executor limit of the profile is reached, though the remaining cores would allow more executors.
     LimitReached {
         /// The maximum number of executors.
         limit: u64,
     },
-    /// Fewer cores are left of the application's maximum than an executor has.
+    /// The application's maximum leaves fewer cores than one executor needs.
     TooFewCoresLeft {
-        /// The cores left: zero or less if the maximum is reached.
+        /// The cores that the maximum leaves: zero or less if it is reached.
         left: Cores,
     },
     /// No Worker is alive.
@@ -62,53 +62,55 @@ pub enum Reason {
     },
     /// No Worker is large enough for an executor, even if it is empty.
     TooSmall {
-        /// The maximum of each amount over all Workers. The executor needs more of one amount, or no single Worker
+        /// For each amount, the maximum over all Workers. The executor needs more of one amount, or no single Worker
         /// has all amounts together.
         largest: Amounts,
     },
-    /// Each Worker lacks something now. The Workers are grouped by the amounts that they lack, the largest group first.
-    /// At most [`MAX_GROUPS`] groups are listed.
+    /// Each Worker lacks free capacity now. The Workers are grouped by the amounts that they lack, the largest group
+    /// first. At most [`MAX_GROUPS`] groups are listed.
     Busy {
         /// The groups of Workers.
         workers: Vec<LackingWorkers>,
     },
-    /// The application starts with several executors at once, and fewer fit even if all Workers are empty.
+    /// The application starts with several executors at once, but fewer fit even if all Workers are empty.
     GangTooLarge {
-        /// The number of executors at the start.
+        /// The number of executors with which the application starts.
         executors: u64,
         /// The number of executors that fit if all Workers are empty.
         room: u64,
     },
-    /// The application starts with several executors at once, and fewer fit now.
+    /// The application starts with several executors at once, but fewer fit now.
     GangWaits {
-        /// The number of executors at the start.
+        /// The number of executors with which the application starts.
         executors: u64,
         /// The number of executors that fit now into the capacity that the application may use.
         room: u64,
     },
     /// The free capacity is reserved for another application, which starts with several executors at once.
     KeptForAnother,
-    /// Workers have room, and are excluded for the application for a while, since its executors ended there too early.
+    /// Workers have enough free resources, but are excluded for the application for a while: its executors ended there
+    /// too early.
     Excluded {
-        /// The number of excluded Workers that have room.
+        /// The number of excluded Workers that have enough free resources.
         workers: u64,
     },
-    /// Workers have room, and run only executors of other applications.
+    /// Workers have enough free resources, but run only executors of other applications.
     Labelled {
         /// The number of these Workers.
         workers: u64,
-        /// Whose executors they run.
+        /// The label of the applications whose executors these Workers run.
         label: String,
     },
-    /// Workers have room, and get nothing new until something is mended there.
+    /// Workers have enough free resources, but get no new executors until a problem there is solved.
     Impaired {
         /// The number of these Workers.
         workers: u64,
-        /// What is wrong with the first one, as in `cannot write in its work directory: No space left on device`.
+        /// The problem of the first of these Workers, such as `cannot write in its work directory: No space left on
+        /// device`.
         why: String,
     },
-    /// As [`Busy`](Self::Busy), where Workers lack cores that other applications hold. Only drivers are told: clients
-    /// are told of the holders apart.
+    /// The same as [`Busy`](Self::Busy), but Workers lack cores that other applications hold. Only drivers receive this
+    /// reason. Clients receive the holders separately.
     Held {
         /// The groups of Workers.
         workers: Vec<LackingWorkers>,
@@ -117,41 +119,42 @@ pub enum Reason {
         /// The number of other applications that hold cores.
         others: u64,
     },
-    /// Executors failed one after the other, and no new one is launched for a while.
+    /// Executors failed one after the other, so no new executor is launched for a while.
     Paused {
         /// The number of executors that failed in a row.
         failures: u64,
-        /// The time until a new one is launched, in milliseconds.
+        /// The time until a new executor is launched, in milliseconds.
         millis: u64,
     },
-    /// Workers have room, on hosts that the application avoids.
+    /// Workers have enough free resources, but are on hosts that the application avoids.
     Avoided {
         /// The number of these Workers.
         workers: u64,
     },
 }
 
-/// An application that holds cores that another one waits for. Whether it uses them, only its driver knows.
+/// An application that holds cores that another one waits for. Only its driver knows whether it uses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreHolder {
-    /// Its id.
+    /// The application's id.
     pub app: String,
-    /// Its name.
+    /// The application's name.
     pub name: String,
-    /// The number of cores that it holds on Workers that are alive.
+    /// The number of cores that the application holds on living Workers.
     pub cores: Cores,
-    /// The number of cores of all Workers that are alive.
+    /// The number of cores of all living Workers.
     pub of: Cores,
 }
 
 impl Shortfall {
-    /// Whether an application with this number of executors has less than it asks for because of it. Too small a rest
-    /// of its own maximum is no lack, unless the maximum is too small for even one executor.
+    /// Whether an application with this number of executors lacks something because of this shortfall. If its maximum
+    /// leaves too few cores for another executor, this is no lack, unless the application has no executor at all.
     #[must_use]
     pub fn is_lack(&self, executors: u64) -> bool {
         match self.reason {
             Reason::TooFewCoresLeft { .. } => executors == 0,
-            // The limit is reached. Executors of no fixed size are smaller than asked if cores are missing still.
+            // At the executor limit, executors without a fixed size are smaller than requested if cores are still
+            // missing.
             Reason::LimitReached { .. } => matches!(self.missing, Missing::Cores(_)),
             Reason::NoWorkers
             | Reason::NotGranted { .. }
@@ -171,7 +174,7 @@ impl Shortfall {
 }
 
 impl Reason {
-    /// Whether the shortfall lasts until a new Worker registers, whatever else ends.
+    /// Whether the shortfall lasts until a new Worker registers, even if running executors end.
     #[must_use]
     pub fn lasts(&self) -> bool {
         match self {
@@ -192,8 +195,9 @@ impl Reason {
         }
     }
 
-    /// The rank of the reason: if several hold, the one with the lowest rank is told. First come the application's own
-    /// limits and what lasts, then what keeps Workers with room from being used, then what passes by itself.
+    /// The rank of the reason. If several reasons hold, the one with the lowest rank is reported. First come the
+    /// application's own limits and lasting reasons. Then come reasons why Workers with free resources are not used,
+    /// and last those that pass by themselves.
     #[must_use]
     pub fn rank(&self) -> u8 {
         match self {
@@ -215,24 +219,25 @@ impl Reason {
         }
     }
 
-    /// The reason that is told of those that hold together.
+    /// Of the reasons that hold at the same time, the one to report.
     #[must_use]
     pub fn told(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().min_by_key(Self::rank)
     }
 }
 
-/// The maximum number of groups in [`Reason::Busy`], so that the reason fits into a message.
+/// The maximum number of groups in [`Reason::Busy`]. With it, the reason fits into a message.
 pub const MAX_GROUPS: usize = 16;
 
-/// A group of Workers that lack the same amounts: even the `most` of such an amount is less than what is asked for.
+/// A group of Workers that lack the same amounts: for each of these, even the group's maximum (`most`) is less than the
+/// request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LackingWorkers {
     /// The number of Workers.
     pub count: u64,
-    /// The minimum of each free amount over the group.
+    /// The minimum of each free amount over the Workers of the group.
     pub least: Amounts,
-    /// The maximum of each free amount over the group.
+    /// The maximum of each free amount over the Workers of the group.
     pub most: Amounts,
 }
 
@@ -243,19 +248,19 @@ pub struct Amounts {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The quantity by resource name. In a shortfall only the resources that are asked for, each with the largest
-    /// quantity that counts: where a part of an address is asked for, the largest part of one address.
+    /// The quantity by resource name. A shortfall has only the requested resources, each with the largest quantity that
+    /// counts. If a fraction of an address was requested, this is the largest free fraction of one address.
     pub resources: ResourceQuantities,
 }
 
-/// The shortfall of `demand` after a placement. `demand` has what the application holds and has left, `free` the free
-/// amounts of every living Worker, `total` their total amounts. Both lists may be in any order.
+/// The shortfall of `demand` after a placement. `demand` contains the application's executors and remaining cores.
+/// `free` has the free amounts of every living Worker, and `total` their total amounts. Both lists may be in any order.
 ///
-/// `None` if nothing is missing, or if an executor still fits on a Worker, so that a placement is due first.
+/// `None` if nothing is missing. Also `None` if an executor still fits on a Worker: a placement is due first.
 ///
 /// An application asks for as many executors as its maximum of cores and its executor limit allow. If it has reached
-/// one of the two before the other, that one is the reason. Without a maximum (a thousand million cores or more count
-/// as none) and without a limit, the application takes what it can get: it has a shortfall only if it has no executor.
+/// only one of the two, this one is the reason. If it has neither a maximum nor a limit, it has a shortfall only if it
+/// has no executor. (A maximum of a thousand million cores or more counts as none.)
 pub fn shortfall(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Option<Shortfall> {
     if demand.size.step() <= Cores::ZERO {
         return None;
@@ -279,7 +284,7 @@ pub fn held_back(demand: &Demand, reason: Reason) -> Option<Shortfall> {
     Some(Shortfall { missing, asked: Amounts::asked(demand), reason })
 }
 
-/// What is missing of a demand whose own limits allow more.
+/// The missing executors or cores of a demand whose own limits allow more.
 fn missing_on_workers(demand: &Demand) -> Option<Missing> {
     let left = bounded_cores_left(demand);
     match (demand.size, left, demand.limit) {
@@ -295,7 +300,8 @@ fn missing_on_workers(demand: &Demand) -> Option<Missing> {
     }
 }
 
-/// What is missing of a demand whose own limits allow no more: what one of its two limits would still allow.
+/// The missing executors or cores of a demand whose own limits allow no more: the number that one of its two limits
+/// would still allow.
 fn missing_by_own_limits(demand: &Demand) -> Option<Missing> {
     let left = bounded_cores_left(demand).unwrap_or(Cores::ZERO).max(Cores::ZERO);
     let by_limit = match demand.limit {
@@ -319,8 +325,8 @@ fn executors(demand: &Demand, missing: u64) -> Missing {
     Missing::Executors { missing, of: demand.held.saturating_add(missing) }
 }
 
-/// The cores left of a maximum, or `None` if no maximum was set. A demand does not tell the two apart; a number near to
-/// [`Cores::UNLIMITED`] means that none was set.
+/// The cores that a maximum leaves, or `None` if no maximum was set. A demand does not distinguish the two cases, so a
+/// number close to [`Cores::UNLIMITED`] means that no maximum was set.
 fn bounded_cores_left(demand: &Demand) -> Option<Cores> {
     const NO_MAXIMUM: Cores = Cores(1_000_000_000);
     (demand.cores_left < NO_MAXIMUM).then_some(demand.cores_left)
@@ -336,7 +342,7 @@ fn reached_limit(demand: &Demand) -> Reason {
     }
 }
 
-/// Why no Worker takes one more executor.
+/// The reason why no Worker can take one more executor.
 fn lacking_on_workers(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Reason {
     if free.is_empty() {
         return Reason::NoWorkers;
@@ -366,7 +372,7 @@ fn lacking_on_workers(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) 
     Reason::Busy { workers }
 }
 
-/// Whether the offer lacks cores, memory, and each resource that is asked for.
+/// Whether the offer lacks cores, memory, and each requested resource, in this order.
 fn lacks(offer: &Offer<'_>, demand: &Demand) -> Vec<bool> {
     let lacks = |(name, each): (&String, &Amount)| offer.resources.most(name, *each) < each.quantity();
     let resources = demand.resources.iter().map(lacks);
@@ -417,7 +423,7 @@ mod tests {
 
     #[test]
     fn of_each_two_reasons_that_hold_together_the_one_higher_in_the_table_is_told() {
-        // The table, from what is told first to what is told last.
+        // The table, from the first reason to report to the last.
         let table = [
             Reason::LimitReached { limit: 1 },
             Reason::TooFewCoresLeft { left: Cores(1) },

@@ -114,8 +114,8 @@ impl Display for Missing {
     }
 }
 
-/// `no Worker has 16 cores: the largest has 8`, about the first amount that no Worker has. If Workers have each amount
-/// by itself, the sentence names all amounts together.
+/// `no Worker has 16 cores: the largest has 8`, for the first amount that no Worker has. If each amount by itself is on
+/// some Worker, the sentence names all amounts together.
 fn too_small(asked: &Amounts, largest: &Amounts) -> String {
     if largest.cores < asked.cores {
         return format!("no Worker has {}: the largest has {}", cores(asked.cores), largest.cores.0.max(0));
@@ -139,14 +139,14 @@ fn too_small(asked: &Amounts, largest: &Amounts) -> String {
     format!("no Worker has {} together", list(&everything(asked)))
 }
 
-/// Why each group of Workers has no room, the largest group first.
+/// Why each group of Workers has too little free capacity, the largest group first.
 fn all_busy(asked: &Amounts, workers: &[LackingWorkers]) -> String {
     let groups: Vec<_> = workers.iter().map(|group| busy(asked, group)).collect();
     groups.join("; ")
 }
 
-/// `2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`. Of the amounts that suffice, only
-/// the cores are named.
+/// `2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`. Of the amounts that suffice, the
+/// sentence names only the cores.
 fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
     let LackingWorkers { count, least, most } = group;
     let mut lacking = Vec::new();
@@ -196,7 +196,7 @@ fn cores(cores: Cores) -> String {
     none_or(cores.0, "core")
 }
 
-/// `8 cores`, `2 to 8 cores`, or `at most 8 cores` if some have none.
+/// `8 cores`, `2 to 8 cores`, or `at most 8 cores` if some Workers have none.
 fn between(least: i64, most: i64, noun: &str) -> String {
     let (least, most) = (least.max(0), most.max(0));
     match least {
@@ -206,7 +206,7 @@ fn between(least: i64, most: i64, noun: &str) -> String {
     }
 }
 
-/// `2 gpus`, `1 to 2 gpus`, or `at most 0.5 gpu` if some have none.
+/// `2 gpus`, `1 to 2 gpus`, or `at most 0.5 gpu` if some Workers have none.
 fn quantity_between(least: Quantity, most: Quantity, name: &str) -> String {
     match least {
         _ if least == most => of_resource(most, name),

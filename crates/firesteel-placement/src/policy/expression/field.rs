@@ -1,4 +1,4 @@
-//! The fields of an expression: what a Worker has and what an executor asks for.
+//! The fields of an expression: amounts of a Worker, and amounts that an executor asks for.
 
 use super::error::{ExpressionError, Wrong, suggested};
 use super::number::Number;
@@ -15,31 +15,31 @@ pub(super) enum Field {
     Worker(AmountTime, CountedAmount),
     /// An amount that each executor asks for.
     Asked(Resource),
-    /// An amount that the Worker has in all, free or not.
+    /// An amount that the Worker has in total, free or not.
     Total(Resource),
-    /// An amount that all Workers have together, free or not.
+    /// An amount that all Workers have together in total, free or not.
     Cluster(Resource),
-    /// The number of executors of the placement that the Worker has already.
+    /// The number of executors that this placement has already put on the Worker.
     Placed,
 }
 
-/// When an amount of the Worker is looked at.
+/// The moment at which a Worker's free amount is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AmountTime {
     /// Before the executor takes its share.
     Free,
-    /// After it.
+    /// After the executor has taken its share.
     Left,
 }
 
-/// What of a resource is counted.
+/// The part of a resource that is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CountedAmount {
-    /// All of it.
+    /// All that is free of the resource.
     All(Resource),
-    /// The addresses of a custom resource that are whole.
+    /// The addresses of a custom resource that are completely free.
     Whole(String),
-    /// The largest part of one address of a custom resource.
+    /// The largest free fraction of one address of a custom resource.
     Largest(String),
 }
 
@@ -48,38 +48,38 @@ pub(super) enum CountedAmount {
 pub(super) enum Resource {
     Cores,
     Memory,
-    /// A custom resource of this name, which may have a kind.
+    /// A custom resource with this name. The name may have a kind.
     Custom(String),
 }
 
-/// A part of a field's name.
+/// One segment of a field's name, between points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) text: String,
-    /// The number of its first character.
+    /// The number of the segment's first character.
     pub(super) at: usize,
-    /// Whether it is in quotes, so that it names a custom resource.
+    /// Whether the segment is in quotes, so that it names a custom resource.
     pub(super) is_quoted: bool,
 }
 
-/// What the fields of one executor on one Worker are computed from.
+/// The data from which the fields of one executor on one Worker are computed.
 pub(super) struct Facts<'a> {
     pub(super) demand: &'a Demand,
     pub(super) cluster: &'a ClusterTotal,
     pub(super) offer: &'a Offer<'a>,
-    /// The amounts of the Worker in all, if a field asks for them.
+    /// The total amounts of the Worker, if a field asks for them.
     pub(super) whole: Option<Offer<'a>>,
-    /// The custom resources before the executor and after it, if a field asks for them.
+    /// The Worker's custom resources before and after the executor, if a field asks for them.
     pub(super) rooms: Option<[Room<'a>; 2]>,
-    /// The number of executors of the placement that the Worker has already.
+    /// The number of executors that this placement has already put on the Worker.
     pub(super) before: u64,
 }
 
-/// The words with which fields begin.
+/// The words with which field names begin.
 pub(super) const FIRST: [&str; 6] = ["free", "left", "asked", "total", "cluster", "placed"];
 
 impl Field {
-    /// The field of this name. `None`: its first word is not that of a field.
+    /// The field of this name. `None` if the first word does not begin a field.
     pub(super) fn named(segments: &[Segment]) -> Result<Option<Self>, ExpressionError> {
         let [first @ Segment { is_quoted: false, .. }, rest @ ..] = segments else { return Ok(None) };
         let field: fn(Resource) -> Self = match first.text.as_str() {
@@ -122,12 +122,12 @@ impl Field {
         }
     }
 
-    /// Whether it asks for the Worker's amounts in all.
+    /// Whether the field asks for the Worker's total amounts.
     pub(super) fn needs_whole(&self) -> bool {
         matches!(self, Self::Total(_))
     }
 
-    /// Whether it asks for the Worker's custom resources.
+    /// Whether the field asks for the Worker's custom resources.
     pub(super) fn needs_rooms(&self) -> bool {
         match self {
             Self::Worker(
@@ -142,7 +142,7 @@ impl Field {
         }
     }
 
-    /// Its value.
+    /// The value of the field.
     pub(super) fn value(&self, facts: &Facts<'_>) -> Number {
         let Facts { demand, cluster, offer, whole, rooms, before } = facts;
         let room =
@@ -211,7 +211,7 @@ impl Resource {
     }
 }
 
-/// What a name without quotes was meant to be, if it is not that of a custom resource.
+/// The name that a name without quotes was probably meant to be. `None` if it may be a custom resource.
 fn looks_like(name: &str) -> Option<&'static str> {
     match name.to_ascii_lowercase().as_str() {
         "cpu" | "cpus" => Some("cores"),

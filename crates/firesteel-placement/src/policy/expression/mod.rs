@@ -1,7 +1,8 @@
-//! Expressions: policies that an operator or a researcher writes, over what a Worker has and what an executor asks for.
+//! Expressions: policies that an operator or a researcher writes as a formula over the amounts of a Worker and the
+//! demand of an executor.
 //!
 //! `left.cores` is an expression, and so is `if(asked.gpu == 0 and total.gpu > 0, 1000, 0) + left.gpu.whole`. Each
-//! executor goes to the Worker where the value is least; ties are broken as under best fit ([`Measure::Expression`]).
+//! executor goes to the Worker with the lowest value. Ties are broken as under best fit ([`Measure::Expression`]).
 //!
 //! ```text
 //! expression = and { "or" and }
@@ -15,9 +16,9 @@
 //! function   = "min" | "max" | "abs" | "floor" | "if"
 //! ```
 //!
-//! A text is read into a list of steps (`program.rs`) with a bound on the length, on the depth and on the values that
-//! are open at a time, so that reading and computing need a small stack whatever the text. Computing cannot fail:
-//! numbers are whole billionths and stop at the ends of their range, and division by zero gives zero.
+//! A text is compiled into a list of steps (`program.rs`). Its length, its depth and the number of values on the stack
+//! are bounded, so that compiling and computing need only a small stack for any text. Computing cannot fail: numbers
+//! are whole billionths and saturate at the ends of their range, and division by zero gives zero.
 //!
 //! [`Measure::Expression`]: super::Measure::Expression
 
@@ -47,22 +48,22 @@ use crate::{Demand, Offer};
 /// The maximum number of characters of an expression.
 pub const LONGEST: usize = 2000;
 
-/// A rule for choosing Workers that is written as a formula: each executor goes to the Worker where its value is least.
-/// Equal values are decided as by best fit, and then by the id. Copies share one text.
+/// A rule for choosing Workers that is written as a formula: each executor goes to the Worker with the lowest value.
+/// Between equal values, best fit decides, and then the id. Copies share one text.
 ///
-/// Cores are whole numbers, memory is in MiB, and a custom resource (`gpu` stands for any) counts addresses, with
-/// parts.
+/// Cores are whole numbers, and memory is in MiB. A custom resource (`gpu` in this table is an example) is a number of
+/// addresses, which may be a fraction.
 ///
 /// | field | meaning |
 /// |---|---|
 /// | `free.cores`, `free.memory`, `free.gpu` | free on the Worker before the executor |
 /// | `left.cores`, `left.memory`, `left.gpu` | free on the Worker after it |
-/// | `asked.cores`, `asked.memory`, `asked.gpu` | asked for by the executor; `asked.cores` is 1 without a fixed size |
+/// | `asked.cores`, `asked.memory`, `asked.gpu` | requested by the executor; `asked.cores` is 1 without a fixed size |
 /// | `total.cores`, .. | what the Worker has, free or not |
 /// | `cluster.cores`, .. | what all Workers have together |
-/// | `free.gpu.whole`, `left.gpu.whole` | the number of addresses that are wholly free |
+/// | `free.gpu.whole`, `left.gpu.whole` | the number of addresses that are completely free |
 /// | `free.gpu.largest`, `left.gpu.largest` | the largest free part of one address |
-/// | `placed` | the executors that this placement has put on the Worker already |
+/// | `placed` | the number of executors that this placement has already put on the Worker |
 ///
 /// Operators, from the weakest: `or`, `and`, `not`, comparisons (1 or 0), `+` `-`, `*` `/` `%`, `-` before a value.
 /// Functions: `min`, `max`, `abs`, `floor` and `if(condition, a, b)`. Numbers have nine digits after the point, and
@@ -76,7 +77,7 @@ pub const LONGEST: usize = 2000;
 #[derive(Clone)]
 pub struct Expression(Arc<Read>);
 
-/// A text and what it means.
+/// A text and its compiled program.
 struct Read {
     text: String,
     program: Program,
@@ -91,8 +92,8 @@ impl Expression {
 }
 
 impl Formula<'_> {
-    /// The value for the next executor of the demand on this offer, which `before` other executors take from. It must
-    /// fit.
+    /// The value for the next executor of the demand on this offer, from which `before` other executors have already
+    /// taken. The executor must fit.
     pub(super) fn value(
         &self,
         demand: &Demand,
@@ -129,7 +130,7 @@ impl FromStr for Expression {
     }
 }
 
-/// Equal texts mean the same.
+/// Expressions are equal if their texts are equal.
 impl PartialEq for Expression {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.text == other.0.text

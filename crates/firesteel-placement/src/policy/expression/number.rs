@@ -1,4 +1,4 @@
-//! Numbers of expressions: whole billionths, so that every machine computes the same.
+//! Numbers of expressions: whole billionths, so that every machine computes the same results.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ const ONE: i128 = 1_000_000_000;
 /// The number of digits after the point.
 const DIGITS: usize = 9;
 
-/// A number with nine digits after the point. Results are rounded toward zero, and stop at the ends of the range, about
-/// 1.7 * 10^29. Anything divided by zero is zero.
+/// A number with nine digits after the point. Results are rounded toward zero, and saturate at the ends of the range,
+/// about 1.7 * 10^29. Division by zero gives zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::policy) struct Number(i128);
 
@@ -20,12 +20,12 @@ impl Number {
         Self(i128::from(number) * ONE)
     }
 
-    /// A number of thousandths, in which custom resources are counted.
+    /// The number of addresses for this number of thousandths.
     pub(super) fn thousandths(number: u64) -> Self {
         Self(i128::from(number) * (ONE / 1000))
     }
 
-    /// One for yes, and zero for no.
+    /// One for true, and zero for false.
     pub(super) fn truth(is_true: bool) -> Self {
         if is_true { Self(ONE) } else { Self::ZERO }
     }
@@ -34,7 +34,7 @@ impl Number {
         self != Self::ZERO
     }
 
-    /// Reads `12` or `0.25`.
+    /// Parses `12` or `0.25`.
     pub(super) fn read(text: &str) -> Result<Self, NoNumber> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         if whole.is_empty() || decimals.is_empty() {
@@ -66,7 +66,7 @@ impl Number {
         Self(self.0.saturating_abs())
     }
 
-    /// The largest whole number that is not larger.
+    /// The largest whole number that is not larger than this number.
     pub(super) fn floor(self) -> Self {
         Self(self.0.div_euclid(ONE).saturating_mul(ONE))
     }
@@ -82,14 +82,14 @@ impl Number {
         }
     }
 
-    /// What remains of a division with a whole result. It has the sign of the number that is divided.
+    /// The remainder of a division with a whole result. It has the sign of the dividend.
     pub(super) fn rest(self, other: Self) -> Self {
         Self(self.0.checked_rem(other.0).unwrap_or(0))
     }
 }
 
-/// `number * factor / divisor`, rounded toward zero, for a divisor that is not zero. It stops at the ends only if the
-/// result does not fit, or the rest of the division times the factor.
+/// `number * factor / divisor`, rounded toward zero. The divisor must not be zero. The result saturates if it does not
+/// fit, or if the product of the remainder and the factor does not fit.
 fn scaled(number: i128, factor: i128, divisor: i128) -> i128 {
     let whole = number.checked_div(divisor).unwrap_or(i128::MAX);
     let rest = number.checked_rem(divisor).unwrap_or(0);
@@ -100,11 +100,10 @@ fn scaled(number: i128, factor: i128, divisor: i128) -> i128 {
 /// Why a text is not a number of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoNumber {
-    /// It is not made of digits with a point between them.
+    /// The text is not made of digits with at most one point between them.
     Form,
     /// There are too many digits after the point.
     Digits,
-    /// It is too large.
     Large,
 }
 

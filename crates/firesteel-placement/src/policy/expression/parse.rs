@@ -1,4 +1,4 @@
-//! Reads the text of an expression into a program, by recursive descent with a bound on its depth.
+//! Compiles the text of an expression into a program, by recursive descent with a bound on its depth.
 
 use super::error::{ExpressionError, Wrong, suggested};
 use super::field::{FIRST, Field, Segment};
@@ -9,7 +9,7 @@ use super::token::{Token, WordKind, shown, tokens};
 /// The number of levels that may be nested: parentheses, functions and signs before a value.
 pub(super) const DEEPEST: usize = STACK;
 
-/// A name that stands before parentheses.
+/// A name that is followed by parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Function {
     Min,
@@ -33,12 +33,12 @@ const COMPARISONS: [Operator; 6] = [
 const SUMS: [Operator; 2] = [("+", Number::plus), ("-", Number::minus)];
 const PRODUCTS: [Operator; 3] = [("*", Number::times), ("/", Number::over), ("%", Number::rest)];
 
-/// What a value may be, for errors.
+/// What a value may be, for error messages.
 const VALUE: &str = "a number, a field such as left.cores, a function, - or (";
-/// What may follow a value, for errors.
+/// What may follow a value, for error messages.
 const AFTER_VALUE: &str = "an operator or the end";
 
-/// Reads a whole text.
+/// Compiles a whole text.
 pub(super) fn program(text: &str) -> Result<Program, ExpressionError> {
     let mut parser =
         Parser { tokens: tokens(text)?, next: 0, depth: 0, open: 0, program: Program::default() };
@@ -50,18 +50,18 @@ pub(super) fn program(text: &str) -> Result<Program, ExpressionError> {
 }
 
 struct Parser {
-    /// The last one is the end.
+    /// The tokens of the text. The last one marks the end.
     tokens: Vec<Token>,
     next: usize,
     /// The number of levels around the next token.
     depth: usize,
-    /// The number of values that the steps so far leave.
+    /// The number of values that the steps so far leave on the stack.
     open: usize,
     program: Program,
 }
 
 impl Parser {
-    /// Values with `or` between them.
+    /// Parses values with `or` between them.
     fn either(&mut self) -> Result<(), ExpressionError> {
         self.both()?;
         while self.took_word("or") {
@@ -71,7 +71,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Values with `and` between them.
+    /// Parses values with `and` between them.
     fn both(&mut self) -> Result<(), ExpressionError> {
         self.negation()?;
         while self.took_word("and") {
@@ -81,7 +81,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A comparison, perhaps with `not` before it.
+    /// Parses a comparison that may have `not` before it.
     fn negation(&mut self) -> Result<(), ExpressionError> {
         if !self.token().what.is_word("not") {
             return self.comparison();
@@ -94,7 +94,7 @@ impl Parser {
         })
     }
 
-    /// A sum, or two with a comparison between them.
+    /// Parses a sum, or two sums with a comparison between them.
     fn comparison(&mut self) -> Result<(), ExpressionError> {
         self.sum()?;
         let Some(compare) = self.took_operator(&COMPARISONS) else { return Ok(()) };
@@ -125,7 +125,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A value, perhaps with `-` before it.
+    /// Parses a value that may have `-` before it.
     fn signed(&mut self) -> Result<(), ExpressionError> {
         if self.token().what != WordKind::Mark("-") {
             return self.value();
@@ -173,7 +173,7 @@ impl Parser {
         self.open(at, Step::Field(place))
     }
 
-    /// The arguments of a function in parentheses.
+    /// Parses the arguments of a function, in parentheses.
     fn call(&mut self, at: usize, function: Function) -> Result<(), ExpressionError> {
         self.expect("(", "( after the name of a function")?;
         let mut found = 0;
@@ -208,7 +208,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Reads what is one level deeper.
+    /// Parses a part that is one level deeper.
     fn deeper(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<(), ExpressionError>,
@@ -222,7 +222,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A step that leaves one value more.
+    /// Adds a step that pushes one value.
     fn open(&mut self, at: usize, step: Step) -> Result<(), ExpressionError> {
         if self.open == STACK {
             return Err(ExpressionError { at, wrong: Wrong::Deep });
@@ -232,7 +232,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A step that makes one value of two.
+    /// Adds a step that replaces two values by one.
     fn two(&mut self, operator: fn(Number, Number) -> Number) {
         self.open = self.open.saturating_sub(1);
         self.push(Step::Two(operator));
@@ -291,7 +291,7 @@ impl Function {
         }
     }
 
-    /// Its arguments in words.
+    /// The arguments that the function takes, in words.
     const fn takes(self) -> &'static str {
         match self {
             Self::Min | Self::Max => "at least one value",
@@ -300,7 +300,7 @@ impl Function {
         }
     }
 
-    /// What makes one value of two arguments, if the function has any number of them.
+    /// The operation that combines two arguments into one value, if the function takes any number of arguments.
     fn between(self) -> Option<fn(Number, Number) -> Number> {
         match self {
             Self::Min => Some(|one, other| one.min(other)),
@@ -310,13 +310,13 @@ impl Function {
     }
 }
 
-/// Whether it is a word that stands between values.
+/// Whether the name is an operator between values, such as `and`.
 fn is_operator(segments: &[Segment]) -> bool {
     let [Segment { text, is_quoted: false, .. }] = segments else { return false };
     matches!(text.as_str(), "and" | "or" | "not")
 }
 
-/// The error for a name that nothing has.
+/// The error for a name that is neither a field nor a function.
 fn unknown(at: usize, segments: &[Segment]) -> ExpressionError {
     let first = segments.first().filter(|first| !first.is_quoted).map_or("", |first| first.text.as_str());
     let names: Vec<&'static str> = match segments.len() {

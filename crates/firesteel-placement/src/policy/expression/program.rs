@@ -1,33 +1,34 @@
-//! A read expression: steps that compute its value with a small stack.
+//! A compiled expression: steps that compute its value with a small stack.
 
 use super::field::Field;
 use super::number::Number;
 
-/// The number of values that may be open at a time.
+/// The maximum number of values on the stack.
 pub(super) const STACK: usize = 32;
 
-/// The steps of an expression, each after those that compute its operands.
+/// The steps of an expression. Each step comes after the steps that compute its operands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     pub(super) steps: Vec<Step>,
-    /// The fields that the steps name, each once.
+    /// The fields that the steps use, without duplicates.
     pub(super) fields: Vec<Field>,
 }
 
-/// One step: it takes the latest values, and leaves its result.
+/// One step: it takes values from the top of the stack, and pushes its result.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     Number(Number),
-    /// The field with this place in the program's list.
+    /// Pushes the value of the field with this index in the program's list.
     Field(usize),
     One(fn(Number) -> Number),
     Two(fn(Number, Number) -> Number),
-    /// Of a condition and two values, the first value if the condition is true.
+    /// Takes a condition and two values. Pushes the first value if the condition is true, otherwise the second.
     If,
 }
 
 impl Program {
-    /// The value, with the value of each field. The steps must leave one value and have no more than [`STACK`] open.
+    /// Computes the expression's value from the value of each field. The steps must leave exactly one value, and never
+    /// have more than [`STACK`] values on the stack.
     pub(super) fn value(&self, field: impl Fn(&Field) -> Number) -> Number {
         let mut stack = Stack { values: [Number::ZERO; STACK], open: 0 };
         for step in &self.steps {
@@ -52,7 +53,7 @@ impl Program {
     }
 }
 
-/// The values that later steps take.
+/// The values that later steps will take.
 struct Stack {
     values: [Number; STACK],
     open: usize,
@@ -66,7 +67,7 @@ impl Stack {
         }
     }
 
-    /// The latest value; zero if there is none.
+    /// The value on the top of the stack; zero if it is empty.
     fn pop(&mut self) -> Number {
         self.open = self.open.saturating_sub(1);
         self.values.get(self.open).copied().unwrap_or_default()

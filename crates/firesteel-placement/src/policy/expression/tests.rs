@@ -1,4 +1,4 @@
-//! Tests of expressions: what they mean, and what is said of those that cannot be read.
+//! Tests of expressions: their values, and the errors of texts that are not expressions.
 
 use super::*;
 use crate::index::Index;
@@ -23,8 +23,8 @@ fn demand(cores: i64, asked: &[(&str, &str)]) -> Demand {
     }
 }
 
-/// The value for an executor of 2 cores, 1 GiB and 0.25 gpu on a Worker with 6 of 8 cores, 4 of 16 GiB and 1.75 of 3
-/// gpus free, in a cluster of two such Workers. The Worker has this number of executors of the placement already.
+/// The value for an executor of 2 cores, 1 GiB and 0.25 gpu. The Worker has 6 of 8 cores, 4 of 16 GiB and 1.75 of 3
+/// gpus free, in a cluster of two equal Workers. The placement has already put `before` executors on it.
 fn value(text: &str, before: u64) -> String {
     let all = resources(&[("gpu:A100", &["0", "1"]), ("gpu:T4", &["2"])]);
     let free = resources(&[("gpu:A100", &["0@0.25", "1@0.5"]), ("gpu:T4", &["2"])]);
@@ -82,7 +82,7 @@ fn executors_of_the_placement_count() {
         ("left.cores", "0"),
         ("free.memory", "2048"),
         ("left.memory", "1024"),
-        // The first two took 0.25 each, from the fullest address that had room.
+        // The first two executors took 0.25 each, from the fullest address with enough free.
         ("free.gpu", "1.25"),
         ("free.gpu:A100", "0.25"),
         ("left.gpu:A100", "0"),

@@ -1,32 +1,32 @@
-//! The words of an expression's text: numbers, names, marks.
+//! The tokens of an expression's text: numbers, names and marks.
 
 use super::error::{ExpressionError, Wrong};
 use super::field::Segment;
 use super::number::{NoNumber, Number};
 
-/// A word of an expression, and the number of its first character.
+/// A token of an expression, and the number of its first character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) at: usize,
     pub(super) what: WordKind,
 }
 
-/// What a word is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WordKind {
     Number(Number),
-    /// A name whose parts have points between them.
+    /// A name that consists of segments with points between them.
     Name(Vec<Segment>),
     /// `(`, `)`, `,` or an operator.
     Mark(&'static str),
     End,
 }
 
-/// The marks. One that begins with another one comes before it.
+/// The marks, longer ones first: `<=` must come before `<`, because the first match counts.
 const MARKS: [&str; 14] = ["<=", ">=", "==", "!=", "<", ">", "(", ")", ",", "+", "-", "*", "/", "%"];
 
 impl WordKind {
-    /// In words, for errors.
+    /// The token in words, for error messages.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
@@ -36,13 +36,13 @@ impl WordKind {
         }
     }
 
-    /// Whether it is this word without points and quotes.
+    /// Whether the token is this word, without points and quotes.
     pub(super) fn is_word(&self, word: &str) -> bool {
         matches!(self, Self::Name(segments) if segments.len() == 1 && !segments[0].is_quoted && segments[0].text == word)
     }
 }
 
-/// The name as in the text.
+/// The name as written in the text.
 pub(super) fn shown(segments: &[Segment]) -> String {
     let one = |segment: &Segment| match segment.is_quoted {
         true => format!("\"{}\"", segment.text),
@@ -51,7 +51,7 @@ pub(super) fn shown(segments: &[Segment]) -> String {
     segments.iter().map(one).collect::<Vec<_>>().join(".")
 }
 
-/// All words of the text, and the end.
+/// All tokens of the text, and a token for the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
     let mut reader = Reader { rest: text, at: 1 };
     let mut tokens = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
     }
 }
 
-/// The text that is not read yet, and the number of its first character.
+/// The part of the text that is not read yet, and the number of its first character.
 struct Reader<'a> {
     rest: &'a str,
     at: usize,
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         Ok(WordKind::Name(segments))
     }
 
-    /// A part of a name. It may be empty, which no field is.
+    /// Reads a segment of a name. The segment may be empty, but no field has an empty segment.
     fn segment(&mut self) -> Result<Segment, ExpressionError> {
         let at = self.at;
         if !self.rest.starts_with('"') {
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         Ok(Segment { text: text.to_owned(), at, is_quoted: true })
     }
 
-    /// Takes the characters up to the first for which this does not hold.
+    /// Takes the characters up to the first one for which `holds` is false.
     fn take(&mut self, holds: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|next| !holds(next)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         taken
     }
 
-    /// Skips this number of characters of ASCII.
+    /// Skips this number of ASCII characters.
     fn skip(&mut self, characters: usize) {
         (self.rest, self.at) = (&self.rest[characters..], self.at + characters);
     }

@@ -1,4 +1,4 @@
-//! How much of a Worker is lost for the executors that applications ask for.
+//! How much of a Worker's free amounts is lost for the executors that applications ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,40 +8,41 @@ use crate::policy::room::Room;
 use crate::resources::amount::Amount;
 use crate::resources::resource_name::{serves, without_kind};
 
-/// The part of what is free that a kind of executor can use, if it is less than this.
+/// The minimum of the fraction of free addresses that a kind of executor can use. A smaller fraction counts as this
+/// one.
 const LEAST_USABLE: f64 = 0.1;
-/// What a thousandth costs that has no cores, if one that a kind of executor cannot use costs 1.
+/// The cost of a thousandth of an address without cores. A thousandth that a kind of executor cannot use costs 1.
 const STARVED: f64 = 1.5;
-/// Losses are compared in steps of this number of thousandths: 0.04 addresses.
+/// The number of thousandths in a step: losses are compared in steps of 0.04 addresses.
 const STEP: f64 = 40.0;
 
-/// What was learned of the executors that applications ask for. The empty demand model knows no loss.
+/// What was learned about the executors that applications ask for. With the empty demand model, every loss is zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DemandModel {
     resources: Vec<LearnedResource>,
 }
 
-/// What was learned of one resource.
+/// What was learned about one resource.
 #[derive(Clone, Debug, PartialEq)]
 struct LearnedResource {
-    /// The name without a kind.
+    /// The resource's name without a kind.
     name: String,
-    /// The kinds of executors that ask for it, each with its weight. The weights add up to 1.
+    /// The kinds of executors that ask for the resource, each with its weight. The weights add up to 1.
     kinds: Vec<(Kind, f64)>,
-    /// The cores that go with a thousandth of an address, as a mean of what was asked for.
+    /// The mean number of cores that executors ask for together with a thousandth of an address.
     cores: f64,
 }
 
 impl DemandModel {
-    /// The demand model of these counts on a cluster where this is free.
+    /// The demand model for these counts, on a cluster with these free amounts.
     pub(super) fn of(counts: &BTreeMap<Kind, u64>, rooms: &[Room<'_>]) -> Self {
         let names: BTreeSet<&str> =
             counts.keys().flat_map(|kind| kind.resources.keys()).map(|name| without_kind(name)).collect();
         Self { resources: names.into_iter().map(|name| LearnedResource::of(name, counts, rooms)).collect() }
     }
 
-    /// By how many steps the loss of a Worker with this room grows if it gets one more executor. Less than 0 if what
-    /// others could not use is taken.
+    /// The number of steps by which a Worker's loss grows with one more executor. Negative if the executor takes
+    /// addresses that other executors could not use.
     pub(in crate::policy) fn growth(&self, room: &Room<'_>, demand: &Demand) -> i64 {
         if self.resources.is_empty() {
             return 0;
@@ -51,8 +52,8 @@ impl DemandModel {
         ((self.loss(&after) - self.loss(room)) / STEP).round() as i64
     }
 
-    /// The thousandths of free addresses that are lost, as a mean over the kinds of executors, and those that are lost
-    /// for lack of cores.
+    /// The thousandths of free addresses that are lost: those that kinds of executors cannot use, as a mean over the
+    /// kinds, and those without enough cores.
     fn loss(&self, room: &Room<'_>) -> f64 {
         self.resources.iter().map(|resource| resource.loss(room)).sum()
     }
@@ -92,14 +93,14 @@ impl LearnedResource {
 }
 
 impl Kind {
-    /// What it asks of a resource, by the full names.
+    /// The amounts that this kind asks of a resource, with their full names.
     fn of(&self, plain: &str) -> impl Iterator<Item = (&String, Amount)> {
         let asked = self.resources.iter().filter(move |(name, _)| serves(name, plain));
         asked.map(|(name, amount)| (name, *amount))
     }
 
-    /// The thousandths of a resource that executors of this kind could use, as far as addresses go: 0 if not a single
-    /// one fits.
+    /// The thousandths of a resource that executors of this kind could use. Only addresses limit the number of
+    /// executors, but the result is 0 if not even one executor fits.
     fn usable(&self, plain: &str, room: &Room<'_>) -> u64 {
         if self.cores > room.cores || self.memory > room.memory {
             return 0;

@@ -6,14 +6,15 @@ use super::DemandModel;
 use crate::policy::room::Room;
 use crate::{Cores, Demand, MiB, Offer, ResourceAmounts};
 
-/// The maximum number of kinds that are remembered. One more replaces the kind that was asked for least.
+/// The maximum number of kinds that are remembered. A further kind replaces the kind with the lowest count.
 const MAX_KINDS: usize = 256;
-/// When this number of executors has been counted, all counts are halved: what was asked for lately counts more.
+/// When this number of executors has been counted, all counts are halved, so that recent demands count more.
 const MAX_EXECUTORS: u64 = 1 << 16;
-/// A demand model is made after this number of executors at the latest, or after as many as there are Workers.
+/// A new demand model is made after this number of executors. On smaller clusters, it is made after as many executors
+/// as there are Workers.
 const PERIOD: u64 = 1024;
 
-/// How often each kind of executor with custom resources was asked for.
+/// How often applications asked for each kind of executor with custom resources.
 #[derive(Debug, Default)]
 pub struct DemandStatistics {
     counts: BTreeMap<Kind, u64>,
@@ -21,12 +22,12 @@ pub struct DemandStatistics {
     executors: u64,
     /// The number of executors that were counted since the last demand model.
     new: u64,
-    /// The number of executors from which on the next demand model is due.
+    /// The number of new executors at which the next demand model is due.
     due: u64,
     demand_model: DemandModel,
 }
 
-/// What one executor of a kind asks for.
+/// The amounts that one executor of a kind asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     pub(super) cores: Cores,
@@ -35,7 +36,7 @@ pub(super) struct Kind {
 }
 
 impl DemandStatistics {
-    /// Counts executors that were asked for. Those without custom resources are not counted.
+    /// Counts executors that were asked for. Executors without custom resources are not counted.
     pub fn add(&mut self, demand: &Demand, executors: u64) {
         let executors = executors.min(MAX_EXECUTORS / 4);
         let asks = demand.resources.values().any(|amount| !amount.is_none());
@@ -58,8 +59,8 @@ impl DemandStatistics {
         }
     }
 
-    /// Whether enough was asked for since the last demand model. A demand model looks at every Worker, so there are
-    /// fewer of them on large clusters.
+    /// Whether enough executors were counted since the last demand model. Making a model looks at every Worker, so
+    /// large clusters make fewer models.
     #[must_use]
     pub fn is_demand_model_due(&self) -> bool {
         self.new > 0 && self.new >= self.due
@@ -73,7 +74,7 @@ impl DemandStatistics {
         self.due = self.executors.min(PERIOD.max(rooms.len() as u64));
     }
 
-    /// What was learned last.
+    /// The latest demand model.
     #[must_use]
     pub fn demand_model(&self) -> &DemandModel {
         &self.demand_model

@@ -1,10 +1,10 @@
-//! Learned fragmentation: which part of a Worker's custom resources could the executors not use that applications ask
-//! for?
+//! Learned fragmentation: it estimates which part of a Worker's custom resources cannot be used by the executors that
+//! applications ask for.
 //!
-//! [`DemandStatistics`] counts the kinds of executors that were asked for. From time to time it makes a [`DemandModel`]
-//! of them: how much of each resource every kind asks for, how much of what is free it could use, and how many cores go
-//! with an address. The demand model gives each Worker a *loss*, and a policy puts an executor where the loss grows
-//! least ([`Measure::Learned`](super::Measure::Learned)).
+//! [`DemandStatistics`] counts the kinds of executors that applications ask for. From time to time it makes a
+//! [`DemandModel`] from the counts. The model contains how much of each resource a kind asks for, how much of the free
+//! amount the kind could use, and how many cores go with an address. With the model, each Worker has a *loss*. A policy
+//! puts an executor where the loss grows least ([`Measure::Learned`](super::Measure::Learned)).
 
 mod demand_model;
 mod demand_statistics;
@@ -30,7 +30,7 @@ mod tests {
         }
     }
 
-    /// The Worker that gets one executor, of Workers with these names, cores and words of gpus.
+    /// The Worker that is chosen for one executor. `workers` has their names, cores and gpu addresses.
     fn chosen(
         seen: &mut DemandStatistics,
         demand: &Demand,
@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn a_part_goes_where_the_rest_can_be_used() {
-        // After 0.4 of the first, 0.2 is of no use; after 0.4 of the second, another 0.3 fits.
+        // After an executor takes 0.4 of the first Worker's address, the remaining 0.2 is of no use. After it takes 0.4
+        // of the second one, another executor with 0.3 fits.
         let workers: [(&str, i64, &[&str]); 2] = [("a", 8, &["0@0.6"]), ("b", 8, &["0@0.7"])];
         let mut parts = seen(&[(demand(1, "0.3"), 20), (demand(1, "0.4"), 20)]);
         assert_eq!(chosen(&mut parts, &demand(1, "0.4"), &workers), "b");

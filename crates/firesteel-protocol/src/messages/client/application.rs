@@ -15,33 +15,33 @@ pub struct ApplicationView {
     pub name: String,
     pub user: String,
     pub state: ApplicationState,
-    /// Why it ended, in words. `None` if it is live, or if its driver said that it is done.
+    /// Why the application ended, in words. `None`: it is live, or its driver reported that it is done.
     pub end: Option<String>,
-    /// What became of its work, if its driver said so when the application ended.
+    /// The result of the application's work, if its driver reported one at the end.
     pub outcome: Option<Outcome>,
-    /// When it was registered.
+    /// When the application was registered.
     pub submitted: Timestamp,
     pub ended: Option<Timestamp>,
     pub queue: Option<String>,
     pub priority: i32,
-    /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
+    /// The number of executors that the application needs at once to start. 0 and 1: executors come one by one.
     pub gang: u64,
-    /// The maximum number of its cores. `None`: no limit.
+    /// The maximum number of the application's cores. `None`: no limit.
     pub max_cores: Option<Cores>,
     pub cores_granted: Cores,
     /// The memory of one executor of the default profile.
     pub memory_per_executor: MiB,
-    /// The number of addresses that one executor of the default profile needs of each custom resource. For an ended
-    /// application, the number that its executors had.
+    /// How much of each custom resource one executor of the default profile needs. For an ended application: what its
+    /// executors had.
     pub resources_per_executor: ResourceAmounts,
-    /// Its own estimate of its run time, from its start to its end.
+    /// The application's own estimate of its run time, from its start to its end.
     pub run_time: Option<Duration>,
     pub executors_live: u64,
     pub executors_ended: u64,
-    /// The number of ended executors that are no longer remembered.
+    /// The number of ended executors that the Master no longer remembers.
     pub executors_forgotten: u64,
-    /// Its executors by number. In a Master's state: its live executors. In an answer about one application: all that
-    /// are remembered.
+    /// The application's executors by number. In a Master's state: only live executors. In an answer about one
+    /// application: also all ended ones that the Master remembers.
     pub executors: Vec<ExecutorView>,
 }
 
@@ -74,8 +74,8 @@ impl ApplicationView {
         }
     }
 
-    /// The state, changed to FAILED or KILLED if the driver reported such an outcome. `state` itself is FINISHED then,
-    /// as in Spark.
+    /// The state for display: FAILED or KILLED if the driver reported such an outcome. The field `state` is FINISHED
+    /// then, as in Spark.
     #[must_use]
     pub fn result(&self) -> ApplicationState {
         match (self.state, &self.outcome) {
@@ -98,7 +98,7 @@ pub enum ApplicationState {
     Failed,
     /// Another user or program ended it.
     Killed,
-    /// Its driver has not returned since the Master was restarted. For an ended application: how its work ended is
+    /// The driver has not returned since the Master was restarted. For an ended application: the result of its work is
     /// unknown.
     Unknown,
 }
@@ -107,20 +107,20 @@ pub enum ApplicationState {
 pub struct ExecutorView {
     pub id: ExecutorId,
     pub worker: WorkerId,
-    /// The number of its resource profile.
+    /// The number of the executor's resource profile.
     pub profile: ProfileId,
     pub cores: Cores,
     pub memory: MiB,
     pub resources: Resources,
     pub state: ExecutorState,
     pub host: String,
-    /// The port that its Worker listens on.
+    /// The port that the executor's Worker listens on.
     pub port: u16,
-    /// The directory on its Worker with its output.
+    /// The directory on the Worker that contains the executor's output.
     pub directory: String,
-    /// When its Worker was told to start it.
+    /// When the Master ordered the Worker to start the executor.
     pub launched: Timestamp,
-    /// When its process was reported to run, if it was.
+    /// When the Worker reported that the executor's process runs, if it did.
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
 }

@@ -25,40 +25,40 @@ pub use worker::{Impairment, WorkerState, WorkerView};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ClientToMaster {
-    /// Asks for a page of everything that a status page shows.
+    /// Asks for one page of the Master's state, as status pages show it.
     RequestMasterState {
         from: StateCursor,
     },
     RequestApplication {
-        /// The application's id or its name. A name means the only live application that has it, or else the
-        /// latest ended one.
+        /// The application's id or name. A name means the only live application with this name. If none is live, it
+        /// means the latest ended one.
         app: String,
-        /// Executors with smaller numbers are left out. An answer holds as many executors as fit a page, and
-        /// says which number to request next.
+        /// Leaves out executors with smaller numbers. An answer contains as many executors as fit on a page, and the
+        /// number to request next.
         executors_from: ExecutorId,
     },
     KillApplication {
-        /// The application's id or its name. A name means the only live application that has it, or else the
-        /// latest ended one.
+        /// The application's id or name. A name means the only live application with this name. If none is live, it
+        /// means the latest ended one.
         app: String,
-        /// The user who asks for it: `ann@host`.
+        /// The user who asks to end the application: `ann@host`.
         by: String,
     },
-    /// Asks whether the Master works. The answer comes after all earlier messages were handled and their changes are
-    /// durable. Source: Spark's message of this name.
+    /// Asks whether the Master works. The Master answers after it has handled all earlier messages and their changes
+    /// are durable. Source: Spark's message of this name.
     RequestReadyz,
     /// Asks the Master to give Workers no more executors. These Workers end when their executors have ended.
     DecommissionWorkers {
         which: String,
-        /// The time after which they end everything that still runs, in milliseconds.
+        /// The time after which a Worker ends all executors and drivers that still run, in milliseconds.
         within_millis: Option<u64>,
     },
-    /// Submits a cluster driver. Source: Spark, for the names of this message and the next two.
+    /// Submits a cluster driver. Source: Spark has this message and the next two, with the same names.
     RequestSubmitDriver(Box<DriverDescription>),
     RequestKillDriver {
-        /// The cluster driver's id. If it was relaunched, its successor is ended.
+        /// The cluster driver's id. If it was relaunched, its successor is ended instead.
         driver: DriverId,
-        /// The user who asks for it: `ann@host`.
+        /// The user who asks to end the cluster driver: `ann@host`.
         by: String,
     },
     RequestDriverStatus {
@@ -67,20 +67,21 @@ pub enum ClientToMaster {
     RequestHistory {
         from: HistoryCursor,
     },
-    /// Asks the Master to end all cluster drivers. Source: Spark, for the names of this message and the next one.
+    /// Asks the Master to end all cluster drivers. Source: Spark has this message and the next one, with the same
+    /// names.
     RequestKillAllDrivers {
-        /// The user who asks for it: `ann@host`.
+        /// The user who asks to end the cluster drivers: `ann@host`.
         by: String,
     },
     /// Asks the Master to forget the cluster drivers and applications that have ended.
     RequestClearCompletedDriversAndApps {
-        /// The user who asks for it: `ann@host`.
+        /// The user who asks for this: `ann@host`.
         by: String,
     },
 }
 
 impl ClientToMaster {
-    /// Whether the message only asks and changes nothing.
+    /// Whether the message is only a question, which changes nothing.
     #[must_use]
     pub fn only_asks(&self) -> bool {
         match self {
@@ -114,7 +115,7 @@ pub enum MasterToClient {
     DriverStatusResponse(Option<Box<DriverView>>),
     HistoryResponse(HistoryPage),
     KillAllDriversResponse {
-        /// The number of cluster drivers that were live.
+        /// The number of cluster drivers that were live when the Master handled the request.
         drivers: u64,
     },
     /// The Master has forgotten the cluster drivers and applications that had ended.
@@ -131,39 +132,39 @@ pub enum ClientToWorker {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToClient {
-    /// The Worker's state, as of the time when it handled the request.
+    /// The Worker's state, as of the time when the Worker handled the request.
     WorkerStateResponse(WorkerViewOfItself),
     LogResponse(LogPiece),
-    /// The Worker does not send the piece.
+    /// The Worker refuses to send the piece of the log.
     RequestLogFailed(RefusedLog),
     WorkerReportResponse(Box<WorkerReport>),
 }
 
-/// A copy of a Master's tables. It is not sent at once, but in pages: see [`StatePage`].
+/// A copy of a Master's tables. The Master sends it in pages: see [`StatePage`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MasterView {
     /// The Master's URL, `spark://host:port`.
     pub url: String,
     /// The Master's time when it made the first page.
     pub began: Timestamp,
-    /// The Master's time when it made the last page. Each row shows a moment between these two times.
+    /// The Master's time when it made the last page. Each row shows the state at some moment between `began` and `now`.
     pub now: Timestamp,
-    /// The URL at which the Master serves HTTP, if it does.
+    /// The URL at which the Master serves HTTP. `None`: it does not serve HTTP.
     pub web_address: Option<String>,
     pub scheduling: SchedulingSettings,
-    /// The room that is reserved, in the order of serving.
+    /// The reserved resources, in the order in which the applications are served.
     pub reserved: Vec<ReservedRoom>,
     /// How long messages of Workers and drivers waited lately before the Master handled them, in milliseconds.
     pub lag_millis: u64,
-    /// Living Workers by id, then dead ones that are still remembered.
+    /// Living Workers by id, then dead Workers that the Master still remembers.
     pub workers: Vec<WorkerView>,
-    /// Live applications in the order of their registration.
+    /// Live applications in the order of registration.
     pub applications: Vec<ApplicationView>,
-    /// Ended applications, the latest last.
+    /// Ended applications, the latest at the end.
     pub completed: Vec<ApplicationView>,
-    /// The cluster drivers in the order of their submission, ended ones too.
+    /// Cluster drivers, live and ended, in the order of submission.
     pub drivers: Vec<DriverView>,
-    /// The number of executors that the reader did not ask for.
+    /// The number of executors that the client did not ask for.
     pub unread_executors: u64,
 }
 

@@ -10,26 +10,26 @@ use crate::messages::{ExecutorReport, ExecutorState};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerViewOfItself {
     pub id: WorkerId,
-    /// The URL of the Master that it is registered with, if any.
+    /// The URL of the Master that the Worker is registered with, if any.
     pub master_url: Option<String>,
     pub cores: Cores,
     pub memory: MiB,
     /// The executors that have not ended, by application and number.
     pub executors: Vec<RunningExecutor>,
-    /// The executors that ended last, oldest first, as many as the Worker remembers.
+    /// The executors that ended last, oldest first. Only those that the Worker still remembers.
     pub ended: Vec<ExecutorReport>,
     pub drivers: Vec<RunningDriver>,
 }
 
 impl WorkerViewOfItself {
-    /// The number of cores that its executors and cluster drivers hold.
+    /// The number of cores that the Worker's executors and cluster drivers hold.
     #[must_use]
     pub fn cores_used(&self) -> Cores {
         let drivers = self.drivers.iter().map(|driver| driver.cores);
         self.executors.iter().map(|executor| executor.cores).chain(drivers).sum()
     }
 
-    /// The memory that its executors and cluster drivers hold.
+    /// The memory that the Worker's executors and cluster drivers hold.
     #[must_use]
     pub fn memory_used(&self) -> MiB {
         let drivers = self.drivers.iter().map(|driver| driver.memory.0);
@@ -43,7 +43,7 @@ pub struct RunningExecutor {
     pub cores: Cores,
     pub memory: MiB,
     pub state: ExecutorState,
-    /// The id of its process, once it has started.
+    /// The id of the executor's process, once it has started.
     pub pid: Option<u32>,
 }
 
@@ -53,6 +53,6 @@ pub struct RunningDriver {
     pub cores: Cores,
     pub memory: MiB,
     pub starts: u32,
-    /// The id of its process, while it runs.
+    /// The id of the cluster driver's process, while it runs.
     pub pid: Option<u32>,
 }

@@ -15,42 +15,42 @@ pub struct WorkerView {
     pub port: u16,
     pub state: WorkerState,
     pub cores: Cores,
-    /// The number of cores that its executors and cluster drivers hold.
+    /// The number of cores that the Worker's executors and cluster drivers hold.
     pub cores_used: Cores,
     pub memory: MiB,
-    /// The amount of memory that its executors and cluster drivers hold.
+    /// The amount of memory that the Worker's executors and cluster drivers hold.
     pub memory_used: MiB,
     pub resources: Resources,
-    /// The addresses that its executors hold.
+    /// The addresses that the Worker's executors hold.
     pub resources_used: Resources,
     pub last_heartbeat: Timestamp,
-    /// The number of live applications that exclude it, because their executors ended there too early.
+    /// The number of live applications that exclude the Worker, because their executors ended there too early.
     pub excluded_for: u64,
-    /// The end of its exclusion for all applications, if it is excluded.
+    /// When the Worker's exclusion for all applications ends, if it is excluded.
     pub excluded_until: Option<Timestamp>,
-    /// Why it gets nothing new for now, if something is wrong with it.
+    /// Why the Worker gets no new executors for now, if something is wrong with it.
     pub impairment: Option<Impairment>,
     /// Restricts the Worker to applications with this label. `None`: it runs executors of all applications.
     pub label: Option<Label>,
     /// What is unusual about the Worker, if anything.
     pub remark: Option<WorkerRemark>,
-    /// Its latest report, if it is alive and has sent one.
+    /// The Worker's latest report, if it is alive and has sent one.
     pub report: Option<Box<TimedReport>>,
 }
 
-/// Why a living Worker gets nothing new for the moment.
+/// Why a living Worker gets no new executors for the moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum Impairment {
-    /// It sends heartbeats, but does not answer orders to launch executors.
+    /// The Worker sends heartbeats, but does not answer orders to launch executors.
     #[display("does not answer")]
     Deaf,
-    /// It can start no executors, for this reason.
+    /// The Worker can start no executors, for this reason.
     #[display("cannot start executors: {_0}")]
     CannotStart(String),
 }
 
 impl WorkerView {
-    /// A living Worker without executors, last heard at this time.
+    /// A living Worker without executors, which sent its last heartbeat at this time.
     #[must_use]
     pub fn unused(worker: &WorkerDescription, last_heartbeat: Timestamp) -> Self {
         Self {
@@ -82,11 +82,11 @@ pub enum WorkerState {
     Alive,
     /// The Worker is about to end, and gets no more executors.
     Decommissioned,
-    /// The Worker is lost. It is remembered for a while.
+    /// The Worker is lost. The Master remembers it for a while.
     Dead,
     /// The Worker has not returned since the Master was restarted, or runs executors of another Master.
     Unknown,
-    /// The Worker has left in order. It is remembered for a while.
+    /// The Worker has left in order. The Master remembers it for a while.
     Left,
 }
 
