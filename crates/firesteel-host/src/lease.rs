@@ -13,7 +13,7 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use tokio_util::sync::CancellationToken;
 
-/// A moment of the clock that counts from the start of the machine, also while it is suspended.
+/// A moment of the clock that counts from the start of the machine, and goes on while the machine is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(Duration);
 
@@ -38,7 +38,7 @@ impl Add<Duration> for Moment {
 
 #[derive(Clone, Debug)]
 pub struct Lease {
-    /// The [`Moment`] of its end, in nanoseconds.
+    /// The [`Moment`] when the lease ends, in nanoseconds.
     end: Arc<AtomicU64>,
     over: CancellationToken,
 }
@@ -59,7 +59,7 @@ impl Lease {
         lease
     }
 
-    /// Extends the lease until this moment. A lease that is over stays over.
+    /// Extends the lease until this moment. A lease that has ended cannot be extended.
     pub fn extend(&self, Moment(end): Moment) {
         self.end.fetch_max(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
@@ -83,7 +83,7 @@ impl Lease {
         !self.over.is_cancelled()
     }
 
-    /// The remaining time. `None`: the lease has no end.
+    /// The remaining time of the lease. `None`: the lease has no end.
     fn left(&self) -> Option<Duration> {
         let Moment(now) = self.has_end().then(Moment::now)?;
         Some(Duration::from_nanos(self.end.load(Ordering::Relaxed)).saturating_sub(now))
@@ -104,7 +104,7 @@ impl Lease {
         }
     }
 
-    /// A token that is cancelled when the lease is over.
+    /// A token that is cancelled when the lease ends.
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.over
     }

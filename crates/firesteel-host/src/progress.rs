@@ -82,13 +82,13 @@ pub fn grouped(count: u64) -> HumanCount {
 pub struct Progress {
     bar: ProgressBar,
     show: Show,
-    /// Whether other output is being printed in place of the bar. This may take long.
+    /// Whether other output is being printed in place of the bar. Printing may take a long time.
     away: Arc<AtomicBool>,
     /// Whether the bar was updated at least once.
     drawn: Arc<AtomicBool>,
     /// The width of the bar itself; 0 while the number of all items is unknown.
     width: Arc<AtomicUsize>,
-    /// If no bar can be drawn: the number of minutes of the run that got a line.
+    /// The number of minutes of the run for which a line was written. Used only if no bar can be drawn.
     minutes: Arc<AtomicU64>,
 }
 
@@ -121,8 +121,8 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
-    /// Shows the current progress of the run on the bar. If none can be drawn (a file, a service manager's log), writes
-    /// a line each minute.
+    /// Shows the current progress of the run on the bar. If no bar can be drawn (standard error is a file or a service
+    /// manager's log), writes one line per minute.
     pub fn update(&self, progress: &RunProgress) {
         if self.bar.is_hidden() && self.begins_a_minute(progress.elapsed) {
             self.remark(progress);
@@ -164,7 +164,7 @@ impl Progress {
         self.say(format_args!("firesteel: {}", clean(&error.to_string())));
     }
 
-    /// Writes a line or several on standard error, above the bar.
+    /// Writes one or more lines on standard error, above the bar.
     pub fn say(&self, lines: impl fmt::Display) {
         // One write, so that lines of several processes do not mix. A failed write cannot be reported
         // anywhere.
@@ -172,8 +172,8 @@ impl Progress {
         let _ = self.suspend(|| plain::stderr().write_all(lines.as_bytes()));
     }
 
-    /// Prints with the bar out of the way. Meanwhile updates are skipped and remarks wait. `print` must not
-    /// call other methods of this type.
+    /// Hides the bar while `print` runs. Meanwhile updates are skipped and remarks wait. `print` must not call other
+    /// methods of this type.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         // A bar that was never drawn is not drawn now either.
         if !self.drawn.load(Ordering::Acquire) {
@@ -185,7 +185,7 @@ impl Progress {
         printed
     }
 
-    /// Removes the bar for good.
+    /// Removes the bar. The bar is not shown again.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
         self.drawn.store(false, Ordering::Release);

@@ -35,7 +35,7 @@ impl EndRequests {
         })
     }
 
-    /// A stream without any request, for a daemon that its own process ends.
+    /// A stream without any request, for a daemon that only its own process ends.
     #[must_use]
     pub fn none() -> Self {
         Self { terminate: None, interrupt: None, hang_up: None, stdin: None, passed_on: None }

@@ -25,7 +25,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         Self { pipe: Some(pipe), buffer: BytesMut::new(), piece: SMALL_PIECE }
     }
 
-    /// Whether the stream's end is still to be read.
+    /// Whether the stream has not been read to its end yet.
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }

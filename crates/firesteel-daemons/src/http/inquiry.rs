@@ -1,4 +1,4 @@
-//! Requests to a daemon's owner loop, sent in the same way as by a client on a connection.
+//! Requests to a daemon's owner loop, sent in the same way as a client's requests on a connection.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! The audit lines of a Master's log: who asked for what, from where, and with what result.
+//! The audit lines of a Master's log: who requested what, from where, and with what result.
 
 use firesteel_host::net::PeerInfo;
 use firesteel_master::Audit;

@@ -27,7 +27,7 @@ fn config() -> Config {
     Config { durability: Durability::Durable, retained_applications: 1, ..Config::default() }
 }
 
-/// A Master, and the records of each of its events.
+/// A Master, and the records that each event of it has produced.
 struct Story {
     master: Master,
     batches: Vec<Vec<Record>>,
@@ -99,7 +99,8 @@ impl Story {
         self.worker(*worker, WorkerToMaster::DriverStateChanged(report))
     }
 
-    /// Runs two cluster drivers. One did not run where it was placed first, and ends. The other one is asked to end.
+    /// Runs two cluster drivers. The first one could not run on the Worker where it was placed first; it runs on
+    /// another Worker and ends. The second one is asked to end.
     fn run_cluster_drivers(&mut self, client: PeerId) {
         let first = self.submit(client);
         let again = launched(&self.report_driver(&first, DriverState::Submitted));

@@ -23,7 +23,7 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::start::{enter, failed};
 
 /// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After `RunnerStarted` it
-/// receives [`Event::ExecutorMeasured`] and, once none of the executor's processes is left, [`Event::RunnerExited`].
+/// receives [`Event::ExecutorMeasured`] and, when all of the executor's processes have ended, [`Event::RunnerExited`].
 /// The last event is [`Event::DirectoryLeft`].
 #[must_use]
 pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
@@ -105,7 +105,7 @@ fn too_little() -> String {
     )
 }
 
-/// Connects the output to the files or, if logs are rolled, to pipes.
+/// Connects the executor's output to its files. If logs are rolled, connects it to pipes.
 fn connect(
     outputs: Outputs,
     executor: &ExecutorKey,

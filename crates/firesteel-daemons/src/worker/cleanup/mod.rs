@@ -1,12 +1,6 @@
-//! What the Worker ends and removes after executors, applications and other Workers. Each file says what it removes.
+//! Ending processes and removing directories that executors, applications and other Workers left.
 //!
 //! - [`processes`]: finds and ends processes by the marker that executors carry.
-//! - [`executor_processes`]: ends the processes of executors that have ended, with one scan for all requests.
-//! - [`worker_processes`]: the reaper, which ends the processes of its Worker after the Worker's end.
-//! - [`dead_workers`]: ends the processes of Workers that were killed together with their reapers.
-//! - [`application_directories`], [`executor_directories`]: remove what ended applications and executors leave in the
-//!   work directory.
-//! - [`scratch_directories`]: the scratch directories of applications, which go with their application.
 
 pub mod application_directories;
 pub mod dead_workers;

@@ -1,6 +1,6 @@
 //! The handshake: the side that dials offers a version in its preamble, the other side answers, and both send a hello.
 //!
-//! An [`introduction`] is a side's own part in it.
+//! An [`introduction`] holds the data that a side sends in the handshake.
 
 mod admission;
 pub mod introduction;
@@ -24,7 +24,7 @@ pub use admission::NotAdmitted;
 /// Why a handshake failed. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
-    /// The peer sent nothing, and closed the connection: a probe of the port.
+    /// The peer closed the connection without sending anything. Programs that check whether a port is open do this.
     #[error("it closed the connection without sending anything")]
     Silent,
     #[error("it closed the connection in the middle of the handshake")]
@@ -33,7 +33,7 @@ pub enum HandshakeError {
     Mute,
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
-    /// The peer sent nothing, and its permit was needed for another connection.
+    /// The peer sent nothing, and another connection needed its permit.
     #[error("it sent nothing while others waited for its place")]
     CrowdedOut,
     /// The peer speaks another protocol or version.
@@ -110,7 +110,7 @@ impl Introduced {
     }
 }
 
-/// The side of a connection on which a handshake is performed.
+/// The side of a connection that performs a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     /// This side dialled, and offers this version.

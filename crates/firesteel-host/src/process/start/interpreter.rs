@@ -10,7 +10,7 @@ use nix::unistd::{AccessFlags, access};
 
 const HEAD: u64 = 4096;
 
-/// The maximum depth of scripts that run scripts, as in Linux.
+/// How many scripts may run one another as interpreters, as in Linux.
 const DEEPEST: usize = 5;
 
 /// Whether a file is a text or empty: its beginning has no zero byte. Source: bash, which runs no other files as
@@ -19,7 +19,7 @@ pub(super) fn is_text(file: &Path) -> bool {
     head(file).is_some_and(|bytes| !bytes.contains(&0))
 }
 
-/// What is wrong with the interpreter of an executable file, if the file is run in this directory.
+/// The problem with the interpreter of an executable file that is run in this directory. `None` if there is no problem.
 pub(super) fn fault(file: &Path, directory: Option<&Path>) -> Option<String> {
     let mut file = file.to_owned();
     for _ in 0..DEEPEST {

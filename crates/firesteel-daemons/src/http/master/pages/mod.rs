@@ -1,6 +1,7 @@
 //! The pages of a Master.
 //!
-//! - `cluster`: the Workers, waiting applications with the reasons, running ones, cluster drivers, and ended ones
+//! - `cluster`: the Workers, waiting applications with the reasons, running applications, cluster drivers, and ended
+//!   ones
 //! - `application`: one application with its executors, and why it has no more
 //! - `worker`: one Worker as the Master sees it, with the executors on it
 //! - `logs`: logs of executors, which the Master reads from their Workers
