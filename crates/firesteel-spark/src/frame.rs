@@ -1,4 +1,4 @@
-//! What a connection carries: requests, answers and messages without an answer.
+//! The frames of a connection: requests, answers, and messages without an answer.
 //!
 //! ```text
 //!  i64 length, of the whole frame | u8 type | i64 id, but for a one-way message | i32 length of the body | body
@@ -43,7 +43,7 @@ pub enum Frame {
 /// Why bytes are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// The announced length is below the least or above the allowed one.
+    /// The announced length is below the shortest possible or above the longest allowed length.
     #[error("a frame of {length} bytes; frames here have {least} to {most}")]
     Length {
         /// The announced length, in bytes.
@@ -61,7 +61,7 @@ pub enum FrameError {
     Header,
 }
 
-/// The first byte of every connection: lengths are so small that their first byte is 0.
+/// The first byte of every connection. Lengths are so small that their first byte is always 0.
 pub const FIRST_BYTE: u8 = 0;
 
 const REQUEST: u8 = 3;
@@ -104,7 +104,7 @@ impl Frame {
         }))
     }
 
-    /// The size of its body, or of its reason, in bytes.
+    /// The size of the frame's body in bytes. For a failure: the size of its reason.
     pub fn body_length(&self) -> usize {
         match self {
             Self::Request { body, .. } | Self::Response { body, .. } | Self::OneWay { body } => body.len(),

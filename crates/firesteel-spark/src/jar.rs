@@ -1,8 +1,8 @@
-//! Where a Worker gets the jar of a cluster driver.
+//! The place from which a Worker gets the jar of a cluster driver.
 
 use thiserror::Error;
 
-/// Where a Worker gets the jar of a cluster driver, and the jar's name.
+/// The place from which a Worker gets the jar of a cluster driver, and the jar's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Jar {
     /// No jar: the class comes with Spark, such as `org.apache.spark.deploy.SparkSubmit`.
@@ -46,7 +46,7 @@ pub enum Unfetchable {
 impl Jar {
     /// Parses the URL of a jar.
     ///
-    /// Source: Spark Worker, 4.0.1 (`DriverRunner`), which asks Hadoop for all other schemes.
+    /// Source: Spark Worker, 4.0.1 (`DriverRunner`), which uses Hadoop for all other schemes.
     ///
     /// # Errors
     /// The scheme is not supported, or the path has no file name.

@@ -332,7 +332,7 @@ fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -
     )
 }
 
-/// The option that changes this limit on the number of executors.
+/// The options that set the limit on the number of executors to this number.
 fn target(limit: u64) -> String {
     format!(
         "--num-executors {limit} (or spark.dynamicAllocation.maxExecutors={limit}, or request {limit} in its shell)"

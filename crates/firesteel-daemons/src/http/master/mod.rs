@@ -68,8 +68,7 @@ pub(crate) struct MasterSite {
     settings: PageSettings,
     /// The token that forms with side effects must contain.
     token: Secret,
-    /// The host names that requests may use for this Master. `None`: pages contain no token, and every name is
-    /// accepted.
+    /// The host names that requests may use for this Master. They are checked only if pages contain the token.
     names: Names,
     started: SystemTime,
     master_state: Mutex<MasterState>,
