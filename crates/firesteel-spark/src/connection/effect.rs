@@ -40,7 +40,8 @@ pub enum Effect {
         channel: Channel,
         /// The size of the registration on the wire, in bytes.
         bytes: usize,
-        /// The application. It has no token, because the driver cannot return by itself: the Master has to call it.
+        /// The application, to which the daemon adds the token. A Spark driver never sends a token: it returns only
+        /// when the Master calls it.
         description: Box<ApplicationDescription>,
     },
     /// Pass on a message of a Worker that is registered with the Master over another connection. The Worker's id and

@@ -63,7 +63,7 @@ impl IndexMut<PeerNumber> for Peers {
 }
 
 impl Peers {
-    /// The peer whose reference to itself is in this dialect. Adds the peer if it is new. `None` if it is new and there
+    /// The peer that sent the reference in this dialect. Adds the peer if it is new. `None` if it is new and there
     /// already are `most` peers.
     pub(super) fn named(&mut self, dialect: &Dialect, master: Address, most: usize) -> Option<PeerNumber> {
         let name = (dialect.reference.address.clone(), dialect.reference.name.clone());
@@ -113,7 +113,7 @@ impl Peers {
         }
     }
 
-    /// Registers a peer as a Worker, in addition to earlier registrations as other Workers.
+    /// Registers a peer as this Worker. Replaces the peer's earlier registration, and an earlier peer of this Worker.
     pub(super) fn employ(&mut self, peer: PeerNumber, worker: SparkWorker) {
         let id = worker.id.clone();
         if let Some(before) = self[peer].worker.replace(worker)

@@ -36,7 +36,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Writes the message whose object is `root`.
+    /// Writes the message, whose outermost object is `root`.
     pub(crate) fn write(&self, root: Value) -> Vec<u8> {
         java::write(&self.graph, root)
     }
