@@ -38,8 +38,8 @@ pub fn parse(text: &str, plain: Unit) -> Option<Duration> {
     }
 }
 
-/// Writes a duration in the syntax that [`parse`] reads: in seconds, or in another unit if that needs fewer digits or
-/// is exact. Defaults of settings are written in this way.
+/// Writes a duration in the syntax that [`parse`] reads: in seconds, in a smaller unit if the duration is not a whole
+/// number of seconds, or in a larger unit if it is exact. Defaults of settings are written in this way.
 #[must_use]
 pub fn write(duration: Duration) -> String {
     let micros = duration.as_micros();
