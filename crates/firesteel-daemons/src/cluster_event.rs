@@ -1,4 +1,4 @@
-//! Events of a cluster that its Masters cannot report.
+//! Events of a cluster that the cluster's Masters cannot report.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::ApplicationEnd;

@@ -359,7 +359,7 @@ struct DriverShell {
 
 enum Undelivered {
     Report(Report),
-    /// An answer, which follows the reports made before it.
+    /// An answer. It is delivered after the reports that were made before it.
     Answer(QuestionId, Answer),
 }
 

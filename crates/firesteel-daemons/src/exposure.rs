@@ -1,4 +1,4 @@
-//! Warnings at a daemon's start about who can reach it, and about running as root.
+//! Warnings at a daemon's start: which machines can connect to it, and whether it runs as root.
 
 use std::fmt;
 use std::net::IpAddr;

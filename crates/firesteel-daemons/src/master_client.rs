@@ -1,7 +1,8 @@
 //! A client of a Master: asks for its state or for one application, kills applications, and decommissions Workers.
 //!
-//! Long answers come in pages. All pages come over one connection, and so from one Master. An answer is returned only
-//! if all its pages came. Requests go over a connection, or from within the Master's own process.
+//! Long answers come in pages. All pages of an answer come over one connection, and so from one Master. An answer is
+//! returned only if all of its pages have arrived. Requests go over a connection, or from within the Master's own
+//! process.
 
 use std::time::Duration;
 
@@ -147,7 +148,7 @@ impl<C: Carrier> MasterClient<C> {
         Ok(all)
     }
 
-    /// Asks for one application by id or name, with all executors that the Master remembers.
+    /// Asks for one application by id or name, with all executors that the Master still lists.
     ///
     /// # Errors
     /// The Master does not answer, or the answer broke off.
@@ -252,7 +253,7 @@ impl<C: Carrier> MasterClient<C> {
         Ok(answer)
     }
 
-    /// Asks for one cluster driver. `None`: the Master does not know it.
+    /// Asks for one cluster driver. `None`: the Master has no such cluster driver.
     ///
     /// # Errors
     /// The Master does not answer.

@@ -47,7 +47,7 @@ pub enum LogError {
         "Worker {worker} is one of Spark's own: its web page and its work directory on {host} have the logs"
     )]
     Foreign { worker: WorkerId, host: String },
-    /// The Worker has no such log.
+    /// The Worker does not have the requested log.
     #[error("Worker {worker} has no such log of {author}: {refusal}")]
     Refused { worker: WorkerId, author: LogAuthor, refusal: RefusedLog },
     /// The response of the Worker belongs to another request.

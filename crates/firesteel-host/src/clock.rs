@@ -32,8 +32,8 @@ impl Clock {
         self.wall + self.started.elapsed()
     }
 
-    /// The instant of this time on the runtime's monotonic clock, for its timers. A time in the past gives the current
-    /// instant.
+    /// The instant of this time on the runtime's monotonic clock, for timers of the runtime. A time in the past gives
+    /// the current instant.
     #[must_use]
     pub fn instant(&self, time: Timestamp) -> Instant {
         self.started + time.since(self.wall)

@@ -1,8 +1,8 @@
 //! The inbox of an owner: events that wait for their turn.
 //!
 //! Events of the daemon's own tasks and messages from connections have separate queues. While an owner cannot handle
-//! messages of peers, it still receives the events of its own tasks, so neither kind ever waits for the other. Peers
-//! take turns, as [`FairQueue`] describes.
+//! messages of peers, it still receives the events of its own tasks, so these events never wait for messages, nor
+//! messages for them. Peers take turns, as [`FairQueue`] describes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -245,7 +245,7 @@ impl<E> Inbox<E> {
         self.own.blocking_send(event).map_err(|_| OwnerGone)
     }
 
-    /// The number of waiting messages of peers, and the number of bytes that they count for.
+    /// The number of waiting messages of peers, and their total size in bytes.
     pub(crate) fn waiting(&self) -> (usize, usize) {
         let state = self.peers.state();
         (state.queue.len(), state.queue.bytes())

@@ -1,9 +1,9 @@
 //! Leases: how long a daemon may send messages.
 //!
-//! An elected Master leads as long as its lease lasts. When the lease is over, another Master may act: no more messages
-//! leave this one, and its connections are closed at once. The lease uses a clock that nobody can set, and that also
-//! counts while the machine is suspended. The clock is checked before each write. So a process that was stopped for a
-//! while sends nothing when it runs again.
+//! An elected Master leads as long as its lease lasts. When the lease ends, another Master may act. So the former
+//! leader sends no more messages, and its connections are closed at once. The lease uses a clock that nobody can set,
+//! and that goes on while the machine is suspended. The clock is checked before each write. So a process that was
+//! stopped for a while sends nothing when it runs again.
 
 use std::ops::Add;
 use std::sync::Arc;

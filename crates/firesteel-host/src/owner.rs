@@ -62,9 +62,9 @@
 //!   waiting events, once for each connection.
 //! - No message leaves the daemon before [`Shell::commit`] has made the durable changes before it durable. Events are
 //!   handled meanwhile; their messages wait for the next commit.
-//! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of its
+//! - `Disconnected` comes exactly once for each connection that was reported to the machine, after all messages of the
 //!   peer. After the machine closed a connection, only `Disconnected` still comes from it.
-//! - A service manager that watches the daemon gets reports as long as the loop turns.
+//! - A service manager that watches the daemon gets reports as long as the loop runs.
 //! - When the machine is done, queued messages are sent within a bounded time.
 
 use std::collections::VecDeque;
@@ -87,7 +87,7 @@ use crate::net::{Introduction, Peers, QueueLimits};
 use crate::service_manager::Watchdog;
 use crate::signals::{EndRequest, EndRequests};
 
-/// The maximum number of events in one batch. Their messages are handed over to the connections together.
+/// The maximum number of events in one batch. The messages of a batch are handed over to the connections together.
 const EVENTS: usize = 1024;
 
 /// A batch of events ends when the events have sent this number of bytes, so that the gathered messages stay small. If
@@ -95,7 +95,7 @@ const EVENTS: usize = 1024;
 const BYTES: usize = 16 << 20;
 
 /// [`Context::hear_nobody`] closes at most this number of connections at once, and then pauses. So it disconnects
-/// 20,000 peers a second, which is about the number that a Master can register again.
+/// 20,000 peers per second, which is about the rate at which a Master can register peers again.
 const PARTING_AT_ONCE: usize = 100;
 const PARTING_PAUSE: Duration = Duration::from_millis(5);
 

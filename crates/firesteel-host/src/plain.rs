@@ -91,7 +91,7 @@ pub fn json() -> Plain<Standard<StdoutLock<'static>>> {
     Plain { out: standard::stdout().lock(), form: Form::Escaped }
 }
 
-/// Replaces hidden characters in JSON with `\u` escapes. In valid JSON they occur only in strings.
+/// Replaces hidden characters in JSON with `\u` escapes. In valid JSON, hidden characters occur only in strings.
 #[must_use]
 pub fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());

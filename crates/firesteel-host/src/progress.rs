@@ -16,7 +16,7 @@ use crate::plain::{self, clean};
 /// Whether a progress bar is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
-    /// Show remarks, and a bar if standard error is a terminal that can draw one.
+    /// Show remarks. Also show a bar if standard error is a terminal that can draw one.
     Auto,
     /// Show no bar, and no remarks except errors.
     Quiet,
@@ -93,7 +93,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Makes a bar, which is hidden if it cannot be drawn.
+    /// Makes a progress bar. The bar is hidden if the terminal cannot draw it.
     #[must_use]
     pub fn new(show: Show) -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");

@@ -1,4 +1,4 @@
-//! Limits log lines that anybody on the network can cause, so that they do not fill the disk.
+//! Limits log lines that any program on the network can cause, so that they do not fill the disk.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};

@@ -21,7 +21,7 @@ pub struct EndRequests {
 }
 
 impl EndRequests {
-    /// Catches SIGTERM, SIGINT and SIGHUP from now on. SIGHUP stays ignored if it already is.
+    /// Catches SIGTERM, SIGINT and SIGHUP from now on. If SIGHUP is already ignored, it stays ignored.
     ///
     /// # Errors
     /// The system does not allow signals to be caught.

@@ -94,7 +94,7 @@ impl<W: Write> Write for Standard<W> {
         self.out.write(bytes)
     }
 
-    /// Succeeds if the stream was closed, since a command that writes nothing does not need it.
+    /// Succeeds even if the stream was closed, since a command that writes nothing does not need the stream.
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

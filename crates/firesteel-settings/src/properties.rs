@@ -27,7 +27,7 @@ pub struct Property {
 pub enum SettingError {
     #[error("--conf {text:?} is not a property: write --conf KEY=VALUE")]
     NoPair { text: String },
-    /// The value does not have the form that its key needs.
+    /// The value does not have the syntax that the key requires.
     #[error("{key} cannot be {value:?}{}: write {expected}", from(origin))]
     Value { key: String, value: String, origin: Origin, expected: &'static str },
     /// The expression of a placement policy cannot be read.

@@ -10,7 +10,7 @@ use super::sources::java_options;
 /// The text that replaces a secret. Source: Spark, 4.0.1.
 pub const REDACTED: &str = "*********(redacted)";
 
-/// A name that contains one of these words, in upper or lower case, names a secret. Source: Spark 4.0.1,
+/// A name that contains one of these words, in upper or lower case, denotes a secret. Source: Spark 4.0.1,
 /// `spark.redaction.regex`, which lacks `passwd` and `passphrase`.
 const SECRET: [&str; 5] = ["secret", "password", "passwd", "passphrase", "token"];
 

@@ -9,7 +9,7 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use thiserror::Error;
 
-/// One unit of Spark's RPC on a connection.
+/// One frame of Spark's RPC on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// Expects a response or a failure with the same id.

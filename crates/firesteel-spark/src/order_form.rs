@@ -40,7 +40,7 @@ pub struct OrderForms {
 const MOST_FORMS: usize = 4096;
 
 impl OrderForms {
-    /// Writes the Java object of an order from the Master with this URL.
+    /// Writes the Java object of an order. `master_url` is the URL that the Worker uses for the Master.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ pub enum PreferredHosts {
         /// the host.
         column: Option<(usize, String)>,
     },
-    /// The hosts are not known before the application runs.
+    /// The hosts are unknown until the application runs.
     Unknown,
 }
 

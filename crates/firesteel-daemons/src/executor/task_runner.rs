@@ -173,7 +173,7 @@ fn start(launch: Launch, context: &RunnerContext) -> Result<Process, NotStarted>
 }
 
 impl Process {
-    /// Feeds, reads and signals the process until its end. The task has ended when the process has ended
+    /// Writes the task's input, reads its outputs and sends signals, until the task has ended: the process has ended,
     /// and both outputs are read to their end.
     async fn run_to_end(
         mut self,
@@ -268,7 +268,7 @@ impl Process {
 enum Stage {
     Running,
     /// The process has ended, and its group was killed. If the outputs are still open, the runner searches for
-    /// processes outside the group that hold them.
+    /// processes outside the group that keep them open.
     Ended {
         status: ExitStatus,
         search_at: Instant,

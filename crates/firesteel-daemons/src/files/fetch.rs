@@ -1,4 +1,4 @@
-//! The Worker's side: fetches files one after the other and verifies each by its digest.
+//! The Worker's side of an application's files: fetches them one after the other, and verifies each file by its digest.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ const RECONNECTIONS: u32 = 6;
 /// The pause before the first reconnection. The pause doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a file cannot be fetched. Worded as a clause about the file, without its name.
+/// Why a file cannot be fetched. The text is a clause about the file, without the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     #[error(transparent)]

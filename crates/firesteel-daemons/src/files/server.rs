@@ -1,4 +1,4 @@
-//! The driver's side: sends Workers the files that they ask for.
+//! The driver's side of an application's files: sends Workers the files that they request.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -24,7 +24,7 @@ const WAITING: usize = 8192;
 /// The interval at which a waiting Worker gets a message to keep waiting. This is well below a Worker's timeout.
 const REASSURANCE: Duration = Duration::from_secs(30);
 
-/// How long a Worker may send no request before it is disconnected.
+/// How long a Worker may be connected without a request before it is disconnected.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// Serves each conversation from the channel, until the channel's sender is dropped.

@@ -177,7 +177,7 @@ async fn a_fetch_that_nobody_needs_any_more_stops() {
     assert!(matches!(fetched, Err(FetchError::Stopped)), "{fetched:?}");
 }
 
-/// Requests one byte after the other, for a quarter of an hour.
+/// Takes the only free place: requests one byte after the other, for a quarter of an hour.
 async fn hold_the_only_place(rig: &Rig) {
     let hello = Introduction::new(Role::Worker, "slow");
     let dialled = Conversation::dial(&rig.address, &hello, Role::Driver).await;

@@ -38,7 +38,7 @@ const ALWAYS_FINE: u64 = 1 << 30;
 /// The maximum length of a long name, or of another extended header of an entry, in bytes.
 const MOST_HEADER: u64 = 1 << 20;
 
-/// Why an archive cannot be unpacked. Worded as a clause about the archive, without its name.
+/// Why an archive cannot be unpacked. The text is a clause about the archive, without the archive's name.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     #[error("cannot unpack it: {0}")]

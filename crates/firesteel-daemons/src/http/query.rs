@@ -20,7 +20,7 @@ impl Query {
         )
     }
 
-    /// The first value of a name. `None` if it is missing or empty.
+    /// The first value of a name. `None` if the name is missing, or the value is empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(other, value)| other == name && !value.is_empty());
         found.map(|(_, value)| value.as_str())

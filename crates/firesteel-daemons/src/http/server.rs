@@ -36,7 +36,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::answer::Answer;
 
-/// The maximum number of connections, if the limit of open files allows it.
+/// The maximum number of connections. It is lower if the limit of open files requires it.
 const PLACES: usize = 512;
 
 /// How long a connection may be silent while other connections wait for its permit.
@@ -330,7 +330,7 @@ async fn respond<S: Responder>(
     Ok(response)
 }
 
-/// The text of a response, with its share of the limit on unread bytes.
+/// The text of a response, and the part of the limit on unread bytes that this text takes.
 struct Body {
     text: String,
     _held: Option<OwnedSemaphorePermit>,

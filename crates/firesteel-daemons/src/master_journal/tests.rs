@@ -79,7 +79,7 @@ impl Story {
         self.apply(Event::Received { peer, arrived: NOW, message: Inbound::Client(message) })
     }
 
-    /// Submits a cluster driver. Returns it with the connection of its Worker.
+    /// Submits a cluster driver. Returns the connection of the driver's Worker, and the driver.
     fn submit(&mut self, client: PeerId) -> (PeerId, DriverId) {
         self.submit_with(client, ResourceAmounts::new())
     }
@@ -193,7 +193,7 @@ fn launched(effects: &[Effect]) -> (PeerId, DriverId) {
     launched.expect("there is room")
 }
 
-/// The application that was registered, and its executors with their Workers' connections.
+/// The application that was registered, and its executors, each with the connection of its Worker.
 fn registered(effects: &[Effect]) -> (AppId, Vec<(PeerId, ExecutorKey)>) {
     let mut app = None;
     let mut executors = Vec::new();
@@ -282,7 +282,7 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
     }
 }
 
-/// A later version has more fields in each record. After a downgrade, this version reads its journal.
+/// Tests that this version reads the journal of a later version, after a downgrade. Its records have more fields.
 #[test]
 fn records_with_fields_of_a_later_version_are_read() {
     let master = Master::recover(config(), NOW, []).expect("no record contradicts another one");
@@ -294,7 +294,7 @@ fn records_with_fields_of_a_later_version_are_read() {
     assert_eq!(Record::read_all(&bytes), Ok(records));
 }
 
-/// After an upgrade, a Master reads the journals of earlier releases: see `fixtures/journal/README.md`.
+/// Tests that a Master reads the journals of earlier releases, after an upgrade: see `fixtures/journal/README.md`.
 #[test]
 fn journals_of_earlier_releases_are_read() {
     for (name, file) in [

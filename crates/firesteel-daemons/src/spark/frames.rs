@@ -1,4 +1,4 @@
-//! The frames of one connection that speaks Spark's RPC.
+//! The frames of a connection with Spark's RPC.
 
 use std::io;
 
@@ -31,7 +31,7 @@ pub struct Frames {
     _permit: Option<ConnectionPermit>,
 }
 
-/// Why a connection ends, if the peer does not end it.
+/// Why this side ends a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
     #[error("it sent {0}")]

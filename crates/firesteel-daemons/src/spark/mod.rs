@@ -4,7 +4,7 @@
 //! - [`master`]: drivers at a Master
 //! - [`verifier`]: answers only whether an endpoint exists
 //!
-//! The state machines do not know this protocol. The task of a connection translates, and represents each of its peers
+//! The state machines do not use this protocol. The task of a connection translates, and represents each of its peers
 //! by a [virtual peer](firesteel_host::net::VirtualPeer).
 
 use firesteel_host::net::{Listener, OtherProtocolConnection};

@@ -1,4 +1,4 @@
-//! Applications and their executors in words: states, ends, amounts.
+//! Applications and their executors as text: states, ends, amounts.
 
 use std::time::Duration;
 
@@ -129,8 +129,7 @@ fn finished(app: &ApplicationView, executor: &ExecutorView) -> bool {
         && app.ended.is_some_and(outlived)
 }
 
-/// How the executor ended: `exit code 1`, `signal 9 (SIGKILL)`, or why it was lost or could not be
-/// started.
+/// How the executor ended: `exit code 1`, `signal 9 (SIGKILL)`, or why the executor was lost or could not be started.
 #[must_use]
 pub fn end(app: &ApplicationView, executor: &ExecutorView) -> String {
     match &executor.state {

@@ -21,7 +21,7 @@ use super::worker;
 /// The maximum number of late Workers that are named.
 const MOST_LATE: usize = 3;
 
-/// The explanation of an application, one sentence each. Sentences about a profile are indented.
+/// The explanation of an application, one sentence per entry. Sentences about a profile are indented.
 #[must_use]
 pub fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     let mut all = vec![format!("{}.", heading(detail))];
@@ -200,7 +200,7 @@ fn of_profile(
     all
 }
 
-/// Why a profile has no more executors, and what would bring more.
+/// The reasons why a profile has no more executors, and the changes that would bring more.
 #[must_use]
 pub fn reasons(
     detail: &ApplicationDetail,

@@ -1,4 +1,4 @@
-//! The state of a Worker and its exclusions, in words.
+//! The state of a Worker and its exclusions, as text.
 
 use firesteel_host::plain::clean;
 use firesteel_placement::advanced::words::{counted, duration};

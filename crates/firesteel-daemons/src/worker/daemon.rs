@@ -200,7 +200,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     result(exit)
 }
 
-/// Logs that the Worker listens, what it offers, and which of its settings have no effect.
+/// Logs the Worker's address, the resources that it offers, and the settings that have no effect.
 fn announce(
     options: &Options,
     id: &WorkerId,

@@ -98,7 +98,7 @@ impl Run for ExecutorPlan {
     }
 }
 
-/// Why one of Firesteel's own executors ended at once with [`SHORTAGE`].
+/// The message that says why one of Firesteel's own executors ended at once with [`SHORTAGE`].
 fn too_little() -> String {
     format!(
         "the executor ended with exit code {SHORTAGE}: too few processes, open files or too little memory"

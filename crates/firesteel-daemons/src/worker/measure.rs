@@ -59,7 +59,7 @@ fn processes() -> BTreeMap<u32, Stat> {
     entries.filter_map(process).collect()
 }
 
-/// For each wanted process, the sums of the ticks and pages of all processes that belong to it.
+/// For each wanted process, the total ticks and the total pages of all processes that belong to this one.
 fn sums(all: &BTreeMap<u32, Stat>, wanted: &[u32]) -> BTreeMap<u32, (u64, u64)> {
     let mut sums: BTreeMap<u32, (u64, u64)> =
         wanted.iter().filter(|pid| all.contains_key(pid)).map(|pid| (*pid, (0, 0))).collect();
@@ -105,7 +105,7 @@ fn machine(tick_millis: impl Fn(u64) -> u64) -> Option<MachineMeasurement> {
     Some(MachineMeasurement { cores, busy_millis: tick_millis(busy), memory, memory_available })
 }
 
-/// A setting of the system, or the usual value if it is unknown.
+/// A setting of the system. If it cannot be read, the usual value.
 fn system(variable: SysconfVar, usual: u64) -> u64 {
     sysconf(variable).ok().flatten().and_then(|value| u64::try_from(value).ok()).unwrap_or(usual)
 }

@@ -44,7 +44,7 @@ const SIGNALS: usize = 4;
 pub struct RunnerContext {
     /// The Worker's id, which is part of every marker.
     pub worker: WorkerId,
-    /// The Worker's introduction to drivers when it fetches their files.
+    /// The introduction with which the Worker connects to drivers to fetch files.
     pub introduction: Introduction,
     pub work: WorkDirectory,
     /// The settings and paths for executors that are Java classes.
@@ -90,7 +90,7 @@ impl Runner {
     }
 }
 
-/// The process of a runner: an executor, or one process of a cluster driver.
+/// A kind of process that a runner runs: an executor, or a cluster driver.
 pub(super) trait Run: Send + Sync + 'static {
     /// The marker by which the processes are found.
     fn marker(&self, worker: &WorkerId) -> Marker;

@@ -11,16 +11,16 @@
 
 use std::ops::Range;
 
-/// The version of the file format. It is incremented with every change.
+/// The version of the file format. The version is incremented with every change of the format.
 const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"FSTLJRNL";
 const MARKER: [u8; 4] = [0xF5, b'J', b'N', b'L'];
 
 pub(super) const HEAD: usize = 16;
-/// The length of a frame without its bytes.
+/// The length in bytes of a frame's fields before its contents.
 pub(super) const FRAME: usize = 20;
-/// The position in a frame from which its checksum covers the bytes.
+/// The position in a frame at which the part that the checksum covers begins.
 const COVERED: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

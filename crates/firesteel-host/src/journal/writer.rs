@@ -53,7 +53,7 @@ impl Batch {
 pub struct Writer {
     storage: Box<dyn Storage>,
     next: u64,
-    /// The length of the image, and of the batches since.
+    /// The length of the image, and of the batches after it.
     image: u64,
     batches: u64,
     has_failed: bool,

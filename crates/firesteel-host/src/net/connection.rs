@@ -23,7 +23,7 @@ use super::{
 use crate::inbox::Inbox;
 use crate::lease::Lease;
 
-/// Why a connection ended. Worded as a sentence about the peer, without its name.
+/// Why a connection ended. The text is a sentence about the peer, without the peer's name.
 #[derive(Debug, thiserror::Error)]
 pub enum Disconnect {
     #[error("it closed the connection")]

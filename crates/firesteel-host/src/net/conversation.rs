@@ -26,7 +26,7 @@ pub struct Conversation {
     _permit: Option<ConnectionPermit>,
 }
 
-/// Why a conversation ended. Worded as a sentence about the peer, without its name.
+/// Why a conversation ended. The text is a sentence about the peer, without the peer's name.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     #[error("it sent nothing for {} s", patience.as_secs())]

@@ -25,7 +25,7 @@ use super::{FRAME_TIMEOUT, LONGEST_SILENCE};
 /// The number of bytes in a frame's header.
 pub const HEADER: usize = 12;
 
-/// The capacity for a usual frame, in bytes, so that its buffer does not grow in small steps.
+/// The initial capacity of a buffer for a usual frame, in bytes, so that the buffer does not grow in small steps.
 const USUAL: usize = 256;
 
 /// Appends a message, encoded as a frame, to the frames in this buffer.
@@ -54,7 +54,7 @@ fn header_of(body: &[u8]) -> [u8; HEADER] {
     header
 }
 
-/// A frame without a body. It is a sign of life, not a message.
+/// A frame without a body. It is a sign of life, and no message.
 pub(super) fn sign_of_life() -> [u8; HEADER] {
     header_of(&[])
 }
@@ -183,7 +183,7 @@ pub struct Frames {
     midway: bool,
 }
 
-/// A body after its header was read.
+/// The length and checksum of a body whose header was read.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     length: usize,

@@ -83,7 +83,7 @@ pub const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often an elected Master sends a sign of life on an idle connection.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(4);
 
-/// How long an elected Master may be silent before its peers close the connection and look for another one.
+/// How long an elected Master may be silent before its peers close the connection and look for another Master.
 pub const LONGEST_SILENCE: Duration = Duration::from_secs(10);
 
 /// How long a write may make no progress before the connection is closed. Applies if more than [`PAUSED_BYTES`] are

@@ -19,8 +19,8 @@ pub struct QueueLimits {
 }
 
 impl Default for QueueLimits {
-    /// 64 MiB for one peer, 128 MiB for all. One event may send a driver a message for each of 100,000 executors,
-    /// before the peer can read the first of them.
+    /// 64 MiB for one peer, 128 MiB for all. A single event may send a driver a message for each of 100,000 executors,
+    /// before the driver can read the first message.
     fn default() -> Self {
         Self { of_peer: 64 << 20, in_all: 128 << 20 }
     }

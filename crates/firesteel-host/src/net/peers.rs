@@ -357,7 +357,7 @@ impl<E: Send + 'static> Peers<E> {
         self.shared.stop.cancel();
     }
 
-    /// The peers with open connections. The drivers come first, since others wait for them.
+    /// The peers with open connections. Drivers come first, since other peers wait for them.
     pub(crate) fn open_ones(&self) -> Vec<PeerId> {
         let open = self.table.values().filter(|row| row.is_open());
         let (mut first, then): (Vec<_>, Vec<_>) = open.partition(|row| row.info.role == Role::Driver);

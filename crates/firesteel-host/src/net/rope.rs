@@ -9,7 +9,7 @@ use firesteel_protocol::wire::{self, Message, TooLong};
 
 use super::frame;
 
-/// Shorter parts than this are copied instead of shared.
+/// The minimum length of a shared part, in bytes. Shorter parts are copied.
 const WORTH_SHARING: usize = 128;
 
 /// The maximum number of bytes that may follow the shared part of a frame.
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// A message that shares a part.
+    /// A message with a part that other messages have in common.
     #[derive(Clone, Debug, Serialize)]
     struct Order {
         number: u32,

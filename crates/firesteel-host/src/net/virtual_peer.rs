@@ -1,7 +1,7 @@
 //! Virtual peers: peers without a connection of their own. A task of the daemon sends and receives for them.
 //!
-//! The owner does not see the difference. Messages to a virtual peer wait in the same bounded queues. A task that puts
-//! an event into the inbox waits until there is room for it, as a connection does.
+//! The owner does not see the difference. Messages to a virtual peer wait in the same bounded queues. As for a
+//! connection, a task that puts an event into the inbox waits until the inbox has room.
 
 use std::any::Any;
 use std::net::SocketAddr;

@@ -142,9 +142,10 @@ impl fmt::Debug for ZooKeeper {
     }
 }
 
-/// Where the Master keeps its state.
+/// The place where the Master keeps its state.
 ///
 /// # Errors
+///
 /// A value cannot be used, or ZooKeeper is requested without its servers.
 pub fn recovery(properties: &Properties) -> Result<Recovery, SettingError> {
     let directory = properties.get(keys::RECOVERY_DIRECTORY).filter(|path| !path.is_empty());

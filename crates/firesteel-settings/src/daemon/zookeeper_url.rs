@@ -48,7 +48,7 @@ fn is_path(chroot: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// ZooKeeper's own parser computed the expected values of this table.
+    /// Compares with a table of expected values, which ZooKeeper's own parser computed.
     #[test]
     fn servers_are_named_in_all_forms_that_zookeeper_takes() {
         for (given, expected) in [

@@ -16,7 +16,7 @@
 pub struct Pair {
     /// The line on which the pair begins, counted from 1.
     pub line: usize,
-    /// The key with its escapes resolved. It is not empty.
+    /// The key with its escapes resolved. The key is not empty.
     pub key: String,
     /// The value with its escapes resolved. Blanks around the value are kept: see [`trimmed`].
     pub value: String,

@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((environment.get("A"), environment.get("B")), (None, Some("1")));
     }
 
-    /// The list is from Spark's documentation of Standalone mode.
+    /// Checks all variables in Spark's documentation of Standalone mode.
     #[test]
     fn every_variable_of_spark_standalone_is_honoured_or_ignored_for_a_reason() {
         let listed = "SPARK_HOME SPARK_CONF_DIR SPARK_MASTER_HOST SPARK_MASTER_PORT SPARK_MASTER_WEBUI_PORT \

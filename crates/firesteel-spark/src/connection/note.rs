@@ -45,7 +45,7 @@ pub enum Note {
     /// A request that needs an answer came as a message without an answer.
     #[note(Warn, "a question without a number")]
     NoNumber,
-    /// There are too many peers on the connection.
+    /// Too many peers have registered on the connection.
     #[note(Warn, "more than {most} drivers and Workers register on one connection")]
     TooManyPeers {
         /// The maximum number of peers.

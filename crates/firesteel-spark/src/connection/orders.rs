@@ -58,7 +58,8 @@ impl Connection {
         self.effects.push(Effect::WriteOrder(Box::new(request)));
     }
 
-    /// Sends a written order to its Worker. If the order could not be written, reports that to the Master at once.
+    /// Sends a written order to its Worker. If the order could not be written, reports the failed launch to the Master
+    /// at once.
     pub(super) fn on_order_written(
         &mut self,
         peer: PeerNumber,

@@ -1,4 +1,4 @@
-//! The drivers and Workers on a connection, and the names by which their messages are matched to them.
+//! The drivers and Workers on a connection, and the names by which messages are matched to their senders.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};

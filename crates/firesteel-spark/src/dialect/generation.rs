@@ -42,7 +42,7 @@ impl Generation {
     }
 }
 
-/// The numbers of the possible releases of a peer that sent this failure; `None` if they are unknown.
+/// The numbers of the possible releases of a peer that sent this failure; `None` if the failure shows no known release.
 pub(crate) fn of_failure(failure: &Graph) -> Option<&'static [&'static str]> {
     match failure.find_class(EXCEPTION)?.serial {
         7_929_173_446_620_107_692 => Some(&["3.3"]),

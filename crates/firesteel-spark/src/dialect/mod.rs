@@ -30,7 +30,7 @@ pub use reference::Reference;
 pub(crate) use vocabulary::told;
 pub use vocabulary::{ClassNames, UnknownSerialId};
 
-/// How to write messages for one peer.
+/// The data that is needed to write messages for one peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dialect {
     /// The classes of the peer's release.

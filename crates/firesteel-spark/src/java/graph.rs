@@ -215,13 +215,13 @@ impl Graph {
         Self { classes, objects }
     }
 
-    /// Adds a class. Its parent and the texts of its fields must already be in the graph.
+    /// Adds a class. The class's parent and the texts of its fields must already be in the graph.
     pub fn add_class(&mut self, class: Class) -> ClassId {
         self.classes.push(class);
         ClassId::last_of(self.classes.len())
     }
 
-    /// Adds an object. The objects that it refers to may be added later.
+    /// Adds an object. Objects that it refers to may be added later.
     pub fn add_object(&mut self, object: Object) -> ObjectId {
         self.objects.push(object);
         ObjectId::last_of(self.objects.len())

@@ -69,7 +69,7 @@ pub enum Problem {
 ///
 /// # Errors
 ///
-/// If the bytes are not such a stream, or exceed the bounds.
+/// If the bytes are not a stream of Java objects, or exceed the bounds.
 pub fn read(bytes: &[u8], bounds: Bounds) -> Result<(Graph, Value), ReadError> {
     let mut reader = Reader {
         bytes,

@@ -29,7 +29,7 @@ pub enum FromDriver {
     },
     /// The application has ended.
     UnregisterApplication {
-        /// The id that the Master gave the application (`appId`); `None` if the driver never got one.
+        /// The id that the Master gave the application (`appId`); `None` if the driver never got an id.
         app: Option<String>,
     },
     /// The driver acknowledges `MasterChanged`.
@@ -61,7 +61,7 @@ pub enum WantedExecutors {
 }
 
 impl FromDriver {
-    /// Reads a message; `None` if it is not from a driver.
+    /// Reads a message; `None` if the message is not one from a driver.
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterApplication") => {

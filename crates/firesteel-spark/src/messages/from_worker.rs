@@ -101,7 +101,7 @@ pub struct RunningExecutor {
 }
 
 impl FromWorker {
-    /// Reads a message; `None` if it is not from a Worker.
+    /// Reads a message; `None` if the message is not one from a Worker.
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterWorker") => {

@@ -28,7 +28,7 @@ pub enum ToClient {
         /// The Master's explanation, as text for a human reader (`message`).
         message: String,
     },
-    /// Answers the question for a driver's state; `None` if the Master does not know the driver.
+    /// Answers the question for a driver's state; `None` if the Master has no such driver.
     DriverStatusResponse(Option<DriverStatus>),
 }
 

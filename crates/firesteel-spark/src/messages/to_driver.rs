@@ -121,7 +121,7 @@ impl ToDriver {
     }
 }
 
-/// The Java object that answers a question with `true` or `false`. It is the same in every release.
+/// The Java object that answers a question with `true` or `false`. The object is the same in every release.
 pub fn answer(yes: bool) -> Vec<u8> {
     let vocabulary = ClassNames::of(Generation::Scala2_13);
     let mut composer = Composer::new(&vocabulary);

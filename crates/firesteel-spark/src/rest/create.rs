@@ -178,7 +178,7 @@ fn megabytes(properties: &BTreeMap<String, String>, name: &str) -> Result<Option
     read(properties, name, "an amount of memory, such as 512m or 2g", memory::mebibytes)
 }
 
-/// The value of a property, if it is set.
+/// The value of a property, parsed by the given function. `None` if the property is not set.
 fn read<T>(
     properties: &BTreeMap<String, String>,
     name: &str,

@@ -43,7 +43,7 @@ pub enum Unordered {
 ///
 /// # Errors
 ///
-/// If its release is unknown.
+/// If the Worker's release of Spark is unknown.
 pub fn worker(registration: &WorkerRegistration) -> Result<WorkerDescription, UnfitWorker> {
     let WorkerRegistration { worker, address, cores, memory, resources, releases, .. } = registration;
     let numbers = releases.iter().copied().flat_map(Release::numbers).copied();

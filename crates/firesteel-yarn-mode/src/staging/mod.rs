@@ -1,7 +1,7 @@
 //! The staging directory: where files are put for an application's containers.
 //!
-//! All nodes share the directory. It is on a local file system (`local.rs`) or on HDFS (`hdfs.rs`, with the
-//! feature `hdfs`; otherwise `without_hdfs.rs`). `shared_path.rs` parses the paths and calls one of them.
+//! All nodes share the directory. It is on a local file system (`local.rs`) or on HDFS (`hdfs.rs`, with the feature
+//! `hdfs`; otherwise `without_hdfs.rs`). `shared_path.rs` parses the paths and calls one of these modules.
 //!
 //! ```text
 //! <spark.yarn.stagingDir>/<user>/.firesteelStaging/<application>/firesteel            this program

@@ -123,7 +123,7 @@ impl SharedPath {
         Self { system: self.system.clone(), path: format!("{}/{name}", self.path.trim_end_matches('/')) }
     }
 
-    /// Makes a directory that only the user can access, and its parents.
+    /// Makes a directory that only the user can access. Makes its parents, too.
     pub(super) fn make_directory(&self) -> Result<(), StagingError> {
         match &self.system {
             FileSystem::Local => local::make_directory(self.as_path()),
@@ -131,8 +131,7 @@ impl SharedPath {
         }
     }
 
-    /// Writes a file with everything that the source contains. Everybody who can reach the file may read
-    /// it.
+    /// Writes a file with all data of the source. Everybody who can reach the file may read it.
     pub(super) fn write(&self, source: &mut (dyn Read + Send)) -> Result<(), StagingError> {
         match &self.system {
             FileSystem::Local => local::write(self.as_path(), source),

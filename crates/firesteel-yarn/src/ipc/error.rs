@@ -79,7 +79,7 @@ pub struct RemoteError {
 /// The kinds of exceptions that callers treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The ResourceManager does not know the application.
+    /// The ResourceManager has no such application.
     ApplicationNotFound,
     /// The attempt is unknown: another attempt has replaced it, or the application is over.
     ApplicationAttemptNotFound,

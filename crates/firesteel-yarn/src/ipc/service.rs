@@ -43,7 +43,7 @@ pub enum Idempotence {
     NotIdempotent,
 }
 
-/// A server, or several servers of which one is active.
+/// A server, or several servers of which only one is active.
 #[derive(Debug)]
 pub struct Service {
     addresses: Vec<String>,
@@ -149,7 +149,7 @@ impl Service {
         Ok(connection)
     }
 
-    /// Switches from this address to the next one, unless another call has done so already.
+    /// Switches from this address to the next one, unless another call has already switched.
     async fn switch(&self, index: usize) {
         let mut current = self.current.lock().await;
         if current.index == index {

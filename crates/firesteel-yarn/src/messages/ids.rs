@@ -41,7 +41,7 @@ impl ApplicationAttemptId {
 }
 
 impl ContainerId {
-    /// The container with this number.
+    /// The container with this number, which may include the ResourceManager's epoch.
     #[must_use]
     pub fn new(attempt: ApplicationAttemptId, id: i64) -> Self {
         Self { app_id: None, app_attempt_id: Some(attempt), id: Some(id) }

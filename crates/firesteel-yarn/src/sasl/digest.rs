@@ -79,8 +79,8 @@ pub(super) fn answer(
     Ok(Answer { text, proof })
 }
 
-/// The names and values of a list such as `realm="default",charset=utf-8`. If a name is repeated, its first
-/// value counts. `None` if the text is not such a list.
+/// The names and values of a list such as `realm="default",charset=utf-8`. If a name is repeated, its first value
+/// counts. `None` if the text is not a list of this form.
 fn directives(text: &str) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim_start();

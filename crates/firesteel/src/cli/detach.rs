@@ -42,7 +42,7 @@ pub(super) struct Detach {
 }
 
 impl Detach {
-    /// Runs a command in this process, or, with `--detach`, in a new one.
+    /// Runs a command in this process. With `--detach`, runs it in a new process.
     pub(super) fn run(
         self,
         show: Show,

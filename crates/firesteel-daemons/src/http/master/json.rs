@@ -160,7 +160,7 @@ impl MasterPage {
         }
     }
 
-    /// The page of a standby Master. It is empty, like Spark's.
+    /// The page of a standby Master. The page is empty, like the page of a standby Master of Spark.
     pub(super) fn of_standby(url: &str) -> Self {
         Self::of(&MasterView::empty(url), Status::Standby)
     }

@@ -84,7 +84,7 @@ enum MasterState {
     Leads(Arc<Term>),
 }
 
-/// A Master while it leads.
+/// The data of a Master that exists only while it leads.
 #[derive(Debug)]
 struct Term {
     virtual_peers: VirtualPeers<Event>,
@@ -256,7 +256,7 @@ impl Site for MasterSite {
     }
 }
 
-/// The pages, by their paths without the `/` at the end.
+/// The responses for each page. Paths have no `/` at the end.
 impl MasterSite {
     async fn page(&self, path: &str, question: &Question) -> Answer {
         // Spark's Master serves the pages of its Workers below this path (spark.ui.reverseProxy).

@@ -1,4 +1,5 @@
-//! The frame around each page: its title, links to other pages, the filter, and the script that refreshes it.
+//! The frame around each page: the page's title, links to other pages, the filter, and the script that refreshes the
+//! page.
 
 use maud::{DOCTYPE, Markup, html};
 

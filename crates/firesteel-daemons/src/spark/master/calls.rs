@@ -23,7 +23,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Calls {
     called: Vec<Called>,
-    /// The Master's address. `None`: the address by which each peer knows it.
+    /// The Master's address. `None`: the address that each peer has for the Master.
     here: Option<Address>,
     patience: Duration,
 }

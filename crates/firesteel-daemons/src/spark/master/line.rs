@@ -1,4 +1,4 @@
-//! One connection: feeds a [`Connection`] with events, and performs its effects.
+//! One connection: feeds a [`Connection`] with events, and performs the connection's effects.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use crate::spark::frames::{Broken, Frames};
 /// How long the last writes may take after the Master has ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// One connection, and the peers that it represents at the Master.
+/// One connection, and the virtual peers that represent its drivers and Workers at the Master.
 pub(super) struct Line {
     connection: Connection,
     virtual_peers: VirtualPeers<MasterEvent>,

@@ -93,7 +93,7 @@ impl DirectoryCleanup {
         }
     }
 
-    /// The directories in a directory, with their names. Links do not count.
+    /// The directories in a directory, with their names. Links are left out.
     fn directories(&self, directory: &Path) -> Vec<(String, PathBuf)> {
         let list = || -> io::Result<Vec<(String, PathBuf)>> {
             let mut found = Vec::new();

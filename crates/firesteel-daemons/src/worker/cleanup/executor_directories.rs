@@ -83,7 +83,7 @@ fn executor_id(name: &str) -> Option<ExecutorId> {
     (executor.to_string() == name).then_some(executor)
 }
 
-/// The directories in a directory, with their names. Links do not count. Unreadable entries are left out.
+/// The directories in a directory, with their names. Links and unreadable entries are left out.
 fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());

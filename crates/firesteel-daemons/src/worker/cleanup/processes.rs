@@ -79,9 +79,8 @@ impl Marker {
     }
 }
 
-/// Scans all processes once. Returns one entry for each marker, in the same order: the processes that carry
-/// it now, except this one. Processes of other users are left out, because their environment cannot be
-/// read.
+/// Scans all processes once. Returns one entry for each marker, in the same order: the processes that carry this marker
+/// now, except the calling process. Processes of other users are left out, because their environment cannot be read.
 #[must_use]
 pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
     let mut matching = vec![Vec::new(); markers.len()];

@@ -35,7 +35,7 @@ const QUIET_SCANS_AFTER_FAREWELL: u32 = 3;
 const FAREWELL: &[u8] = b"farewell\n";
 /// The time limit of the reaper. After that, the reaper ends although some processes are left.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long a reaper may take to report that it is ready, and to end.
+/// The time limit for a reaper to report that it is ready, and also for its end.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const READY: &[u8] = b"ready\n";
 

@@ -182,7 +182,7 @@ impl FilePaths {
     }
 }
 
-/// Fetches and unpacks all files. Executors see the directory when it is complete.
+/// Fetches and unpacks all files. Executors see the directory only when it is complete.
 async fn fill(
     paths: &FilePaths,
     files: Arc<ApplicationFiles>,

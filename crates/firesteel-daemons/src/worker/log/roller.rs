@@ -34,7 +34,7 @@ pub struct Roller {
     length: u64,
     next: Option<Timestamp>,
     names: Names,
-    /// The rolled files that exist, oldest first, each with its number of bytes of the log.
+    /// The rolled files that exist, oldest first, each with the number of the log's bytes in it.
     rolled: VecDeque<(PathBuf, u64)>,
 }
 
@@ -47,9 +47,10 @@ pub struct Written {
 }
 
 impl Roller {
-    /// Continues a log in this directory; `file` is its active file.
+    /// Continues a log in this directory. `file` is the log's active file.
     ///
     /// # Errors
+    ///
     /// The directory or the file cannot be read.
     pub fn open(
         directory: &Path,

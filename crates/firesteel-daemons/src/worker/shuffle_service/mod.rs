@@ -144,7 +144,7 @@ impl Service {
         })
     }
 
-    /// Keeps the service running until it is stopped. `ready` gets the outcome of its first start.
+    /// Keeps the service running until it is stopped. `ready` receives the outcome of the first start.
     async fn supervise(
         self,
         mut supervision: Supervision,
@@ -252,7 +252,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.expect("what blocks does not panic")
 }
 
-/// Waits until this time, or forever if it is `None`.
+/// Waits until this time. Waits forever if `time` is `None`.
 async fn at(time: Option<Timestamp>, clock: Clock) {
     match time {
         Some(time) => sleep_until(clock.instant(time)).await,

@@ -34,13 +34,13 @@ pub(crate) struct Pass {
     pub(crate) nonce: Nonce,
 }
 
-/// Why a peer is rejected. Worded as a sentence about the peer, without its name.
+/// Why a peer is rejected. The text is a sentence about the peer, without the peer's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdmitted {
     /// The peer is part of a local cluster, and this side is not.
     #[error("it belongs to a local cluster, which admits only its own processes and commands of its user")]
     Outsider,
-    /// This side is part of a local cluster, and the peer shows no sign of that.
+    /// This side is part of a local cluster, and the peer does not show that it is part of the same one.
     #[error("it does not belong to this local cluster, which admits only what its own command started")]
     Stranger,
     /// The peer does not know the secret.

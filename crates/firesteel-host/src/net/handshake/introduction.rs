@@ -1,4 +1,4 @@
-//! A side's own part in handshakes.
+//! The data that one side sends in its handshakes.
 
 use super::admission::{NONCE, Nonce, Pass};
 use firesteel_protocol::secret::Secret;
@@ -19,7 +19,7 @@ impl Introduction {
         Hello::new(role, name).into()
     }
 
-    /// This introduction as part of the local cluster with this secret, if there is one.
+    /// This introduction as part of the local cluster with this secret. `None`: no local cluster.
     #[must_use]
     pub fn in_local_cluster(self, secret: Option<Secret>) -> Self {
         Self { local_cluster: secret, ..self }

@@ -21,7 +21,7 @@ use super::{HANDSHAKE_TIMEOUT, Introduction, socket};
 
 pub use admission::NotAdmitted;
 
-/// Why a handshake failed. Worded as a sentence about the peer, without its name.
+/// Why a handshake failed. The text is a sentence about the peer, without the peer's name.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
     /// The peer closed the connection without sending anything. Programs that check whether a port is open do this.
@@ -54,7 +54,7 @@ pub enum HandshakeError {
     Io(#[from] io::Error),
 }
 
-/// The apparent kind of the peer in a failed handshake. It decides how the failure is logged.
+/// The apparent kind of the peer in a failed handshake. The kind decides how the failure is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerKind {
     /// A program that checks whether the port is open.

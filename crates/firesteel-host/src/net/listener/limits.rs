@@ -23,7 +23,7 @@ pub(super) const HOW_TO_RAISE: &str = "(ulimit -n, or LimitNOFILE= of its servic
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Numbers {
-    /// Connections in their handshake.
+    /// Connections that are still in their handshake.
     half_open: usize,
     /// Connections of clients, on which a person waits for an answer.
     clients: usize,
@@ -68,7 +68,7 @@ pub struct ConnectionPermit {
     _share: Option<Share>,
 }
 
-/// One of the permits of another machine.
+/// One of the permits that another machine uses.
 #[derive(Debug)]
 struct Share {
     machine: IpAddr,

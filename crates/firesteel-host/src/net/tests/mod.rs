@@ -1,4 +1,4 @@
-//! Tests of owners and peers over real sockets in one process: the promises of the loop to its machine.
+//! Tests of owners and peers over real sockets in one process: the guarantees that the owner loop gives its machine.
 
 mod puppet;
 

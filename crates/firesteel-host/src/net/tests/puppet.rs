@@ -1,4 +1,5 @@
-//! A puppet: a machine that does what its peers tell it, its shell, and peers that the test drives.
+//! A puppet: a state machine that follows the messages of its peers, the [`PuppetShell`] around it, and peers that the
+//! test drives.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -96,7 +97,7 @@ pub(super) struct Text(pub(super) String);
 
 impl wire::Message for Text {}
 
-/// For each commit, the test decides whether it succeeds.
+/// The shell of a puppet. For each commit, the test decides whether it succeeds.
 pub(super) struct PuppetShell {
     commits: mpsc::UnboundedSender<oneshot::Sender<bool>>,
     is_due: bool,

@@ -13,8 +13,8 @@ const HEAD: u64 = 4096;
 /// How many scripts may run one another as interpreters, as in Linux.
 const DEEPEST: usize = 5;
 
-/// Whether a file is a text or empty: its beginning has no zero byte. Source: bash, which runs no other files as
-/// scripts.
+/// Whether a file is a text, or empty: there is no zero byte at its beginning. Source: bash, which runs only these
+/// files as scripts.
 pub(super) fn is_text(file: &Path) -> bool {
     head(file).is_some_and(|bytes| !bytes.contains(&0))
 }
@@ -46,7 +46,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// The program that runs the file with these first bytes, if it needs one.
+    /// The program that runs the file with these first bytes. `None` if the file needs no such program.
     fn of(head: &[u8]) -> Option<Self> {
         let path = |bytes: &[u8]| Path::new(OsStr::from_bytes(bytes)).to_owned();
         if let Some(line) = head.strip_prefix(b"#!") {

@@ -45,8 +45,8 @@ pub fn enter(path: &str) -> Result<(), NotStarted> {
     }
 }
 
-/// Starts a command as the leader of its own process group. `connect` sets its standard streams; it may be called
-/// twice. Errors name the program `name`.
+/// Starts a command as the leader of its own process group. `connect` sets the command's standard streams; `connect`
+/// may be called twice. Errors name the program `name`.
 ///
 /// Call this on a thread of the runtime.
 ///

@@ -1,4 +1,4 @@
-//! Asks a running cluster: each Master in turn, until one answers.
+//! Asks a running cluster: each of its Masters in turn, until one answers.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

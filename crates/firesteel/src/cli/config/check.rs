@@ -93,7 +93,7 @@ impl Check {
     }
 }
 
-/// Whether Java cannot resolve this host, so that Spark's executors cannot use it.
+/// Whether Java cannot resolve this host name. If so, Spark's executors cannot use the host.
 fn is_unknown_to_java(host: &str) -> bool {
     !host::is_known_to_java(&host::plain_or_as_given(host))
 }

@@ -17,7 +17,7 @@ pub(in crate::cli) struct Args {
     blueprint: PathBuf,
 }
 
-/// Runs the application's containers until it is over.
+/// Runs the containers of an application until the application is over.
 pub(in crate::cli) fn run(args: Args) -> Result<ExitCode, Failure> {
     let ended = run_daemon(async move { application_master::run_in_container(&args.blueprint).await })?;
     let ended = ended.map_err(|error| Failure::with(Exit::Failure, &error))?;

@@ -196,7 +196,8 @@ fn say_empty(part: Part, places: &[LogAddress], ended: &str) -> Exit {
     Exit::Done
 }
 
-/// The application or cluster driver, and the executor, from `APP EXECUTOR`, or `APP/EXECUTOR` as status shows it.
+/// The application or cluster driver, and the executor, from `APP EXECUTOR`, or from `APP/EXECUTOR`, the form in which
+/// `status` prints them.
 fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
     let word = args.named.as_str();
     match ask::parts(word) {
@@ -209,7 +210,7 @@ fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
     }
 }
 
-/// The executor with this number, or all executors; at least one.
+/// The executor with this number, or all executors; The result has at least one executor.
 fn executors(application: &ApplicationView, number: Option<ExecutorId>) -> Result<&[ExecutorView], Failure> {
     let fail = |words: String| Err(Failure::of(Exit::Failure, words));
     let (app, executors) = (&application.id, application.executors.as_slice());

@@ -43,7 +43,7 @@ pub(super) fn apart(base: &str, words: impl Render) -> Answer {
     Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
 }
 
-/// The page of a standby Master. It names the leader, whose pages are at this URL.
+/// The page of a standby Master. It names the leader. `web_address` is the URL of the leader's pages.
 pub(super) fn standby(base: &str, leader: &Address, web_address: Option<&str>) -> Answer {
     let words = html! {
         "This Master stands by. " (leader.url()) " leads: "

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 use super::super::read;
 use crate::wording::explanation;
 
-/// How long a page waits for reasons that are not known yet.
+/// How long a page waits for reasons that are still unknown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The minimum time before the reason of an application is requested again.

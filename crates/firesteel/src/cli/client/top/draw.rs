@@ -202,8 +202,7 @@ fn panel(frame: &mut Frame<'_>, model: &mut Model) {
     }
 }
 
-/// Draws text over the tables, only as large as needed. It does not scroll beyond the end of the
-/// text.
+/// Draws text over the tables, only as large as needed. The text does not scroll beyond its end.
 fn pane(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'_>>, from: &mut u16) {
     let screen = frame.area();
     let width = screen.width.saturating_sub(2).min(110);
