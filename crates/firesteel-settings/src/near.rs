@@ -1,4 +1,4 @@
-//! The search for the known name that a misspelt name may mean.
+//! Searches the known name that was perhaps meant by a misspelt name.
 
 use strsim::osa_distance;
 

@@ -1,4 +1,4 @@
-//! The source of a property value: a flag, a file with its line, a variable or the default.
+//! The origin of a property's value: a flag, a file with its line, a variable, or the default.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -31,7 +31,7 @@ use crate::inbox::{Inbox, InboxEntry, Opened};
 use crate::lease::Lease;
 use crate::meter::OwnerMeter;
 
-/// The longest time to wait until some connection has written something.
+/// How long to wait for progress. If no connection has written anything in this time, none of them can write.
 const SETTLE: Duration = Duration::from_millis(5);
 
 /// The connections of one owner. A daemon sends messages to its peers only through this table. The methods that wait

@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 /// How long a silent peer stays connected while others wait for its permit.
 const CROWDED: Duration = Duration::from_millis(250);
 
-/// Advice how to raise the limit of open files of a process.
+/// Advice that says how to raise the limit of open files of a process.
 pub(super) const HOW_TO_RAISE: &str = "(ulimit -n, or LimitNOFILE= of its service)";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -276,7 +276,7 @@ fn sinks(path: &Path) -> Result<Sinks, Failure> {
         .map_err(|error| usage(format!("cannot write outputs to {}: {error}", path.display())))
 }
 
-/// Whether the item of a failure is the path of a file, relative to the current directory.
+/// Whether the item of a failure is the relative path of an existing file.
 fn is_here(failure: &summary::Failure) -> bool {
     let path = byte_text::path(&failure.item);
     path.is_relative() && path.exists()

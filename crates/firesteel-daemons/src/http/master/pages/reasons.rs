@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The minimum time before the reason of an application is requested again.
 const LEAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// The minimum pause between two rounds of requests, in multiples of the duration of the last round.
+/// The minimum time before a reason is requested again, in multiples of the duration of the last round of requests.
 const SHARE: u32 = 50;
 
 /// A reason that no page has shown for this long is dropped.
