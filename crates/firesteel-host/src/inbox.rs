@@ -80,7 +80,7 @@ pub enum InboxEntry<E> {
 pub struct Opened<E> {
     pub(crate) info: PeerInfo,
     pub(crate) outbound: Outbound,
-    /// The event for the machine, if this side opened the connection.
+    /// The event for the owner's state machine, if this side opened the connection.
     pub(crate) event: Option<E>,
 }
 

@@ -21,7 +21,7 @@ impl Moment {
     /// The present moment.
     ///
     /// # Panics
-    /// The system has no such clock: it is not Linux.
+    /// The system does not have this clock, because it is not Linux.
     #[must_use]
     pub fn now() -> Self {
         Self(clock_gettime(ClockId::CLOCK_BOOTTIME).expect("Linux has this clock").into())

@@ -70,7 +70,7 @@ impl Histogram {
 /// The meters of a daemon's owner loop.
 #[derive(Debug, Default)]
 pub struct OwnerMeter {
-    /// How long the machine took to apply each event, including its scheduling pass.
+    /// How long the state machine took to apply each event, including the machine's scheduling pass.
     pub applied: Histogram,
     opened: [Counter; ROLES.len()],
     closed: [Counter; ROLES.len()],

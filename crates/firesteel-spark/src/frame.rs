@@ -12,28 +12,28 @@ use thiserror::Error;
 /// One frame of Spark's RPC on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Expects a response or a failure with the same id.
+    /// A request, which expects a response or a failure with the same id.
     Request {
         /// The requester's number for this request, unique in its connection. The answer repeats it.
         id: i64,
         /// An envelope, then one Java object.
         body: Bytes,
     },
-    /// Answers the request with the same id.
+    /// A response to the request with the same id.
     Response {
         /// The id of the request that this answers.
         id: i64,
         /// One Java object, without an envelope.
         body: Bytes,
     },
-    /// Reports that the request with the same id failed.
+    /// A report that the request with the same id failed.
     Failure {
         /// The id of the request that failed.
         id: i64,
         /// The reason; Spark sends a stack trace.
         reason: String,
     },
-    /// Expects no answer.
+    /// A message that expects no answer.
     OneWay {
         /// An envelope, then one Java object.
         body: Bytes,

@@ -11,14 +11,14 @@ pub enum Jar {
     File {
         /// The absolute path of the file.
         path: String,
-        /// The last part of the path, which names the Worker's copy.
+        /// The last part of the path. The Worker's copy has this name.
         name: String,
     },
     /// A file that an HTTP server offers.
     Http {
         /// The URL with scheme `http` or `https`.
         url: String,
-        /// The last part of the URL's path, which names the Worker's copy.
+        /// The last part of the URL's path. The Worker's copy has this name.
         name: String,
     },
 }

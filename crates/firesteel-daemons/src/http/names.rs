@@ -19,7 +19,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names `localhost`, this machine's name, and these.
+    /// Accepts `localhost`, the name of this machine, and the given names.
     pub(super) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let machine = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
         let own = ["localhost".to_owned()].into_iter().chain(machine);

@@ -1,7 +1,7 @@
 //! The DriverRunner: runs one process of a cluster driver.
 //!
-//! The Worker's machine decides whether the cluster driver is started again. Further starts append to the same logs.
-//! These logs are not rolled.
+//! The Worker's state machine decides whether the cluster driver is started again. Further starts append to the same
+//! logs. These logs are not rolled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

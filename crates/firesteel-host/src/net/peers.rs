@@ -178,9 +178,9 @@ impl<E: Send + 'static> Peers<E> {
         acceptor::start(accepting, self.shared.tasks.clone())
     }
 
-    /// Dials an address. `outcome` turns the result into an event for the machine. On success the peer has the wanted
-    /// role, and the event comes before any message from the peer. If the peer is a Master, the result includes whether
-    /// it is the leader.
+    /// Dials an address. `outcome` turns the result into an event for the state machine. On success the peer has the
+    /// wanted role, and the event comes before any message from the peer. If the peer is a Master, the result includes
+    /// whether it is the leader.
     pub fn dial(
         &self,
         address: &Address,
@@ -226,8 +226,8 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Ends a connection at the next hand-over, after its queued messages are sent. The machine gets `Disconnected`
-    /// when the connection has ended.
+    /// Ends a connection at the next hand-over, after its queued messages are sent. The state machine gets
+    /// `Disconnected` when the connection has ended.
     pub fn close(&mut self, peer: PeerId) {
         if let Some(row) = self.touch(peer) {
             row.close = Some(CloseMode::AfterFlush);
@@ -321,7 +321,7 @@ impl<E: Send + 'static> Peers<E> {
         self.table.get(&peer).map(|peer| &peer.info)
     }
 
-    /// Updates the table for an arrival. Returns the event for the machine, if any, and the peer that it
+    /// Updates the table for an arrival. Returns the event for the state machine, if there is one, and the peer that it
     /// comes from.
     pub fn admit(
         &mut self,

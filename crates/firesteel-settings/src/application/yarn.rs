@@ -45,7 +45,7 @@ pub struct YarnSettings {
     /// The binary that all nodes already have, from `firesteel.yarn.binary`. `None`: this program is
     /// copied.
     pub binary: Option<String>,
-    /// What the submitting command waits for in cluster mode, from `spark.yarn.submit.waitAppCompletion`.
+    /// The event for which the submitting command waits in cluster mode, from `spark.yarn.submit.waitAppCompletion`.
     pub submit_waits: SubmitWaits,
     /// The interval between two reports on the application, from `spark.yarn.report.interval`.
     pub report: Duration,

@@ -1,10 +1,10 @@
 //! The clients on a connection, which submit cluster drivers.
 //!
 //! A client's request shows its generation of Spark, which is enough to answer the request. To start the driver, the
-//! exact release is needed. The machine finds it by sending a request to the client's endpoint: the endpoint accepts no
-//! requests, and answers with an exception. The exception's serial version id shows the release. The client does not
-//! log this exchange. For an unknown generation, the client is asked for its classes one by one, and logs each
-//! question. Its requests wait until it has answered.
+//! exact release is needed. The connection's state machine finds it by sending a request to the client's endpoint: the
+//! endpoint accepts no requests, and answers with an exception. The exception's serial version id shows the release.
+//! The client does not log this exchange. For an unknown generation, the client is asked for its classes one by one,
+//! and logs each question. Its requests wait until it has answered.
 
 use crate::dialect::{ClassNames, UnknownSerialId, of_failure};
 use crate::envelope::{Address, Envelope};

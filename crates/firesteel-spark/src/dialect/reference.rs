@@ -16,7 +16,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The most values in a reference. Spark's have about twenty.
+    /// The maximum number of values in a reference. Spark's references have about twenty.
     const MOST: u32 = 256;
 
     /// Reads the reference in a field of a message.

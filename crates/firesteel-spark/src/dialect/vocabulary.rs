@@ -79,13 +79,14 @@ impl ClassNames {
         Self { generation, is_known: known.is_some(), exceptions: BTreeMap::new() }
     }
 
-    /// The class to ask a client about next; `None` if all ids are known. The client logs each question as an error.
+    /// The class for which to ask a client next; `None` if all ids are known. The client logs each question as an
+    /// error.
     pub(crate) fn to_ask_client(&self) -> Option<&'static str> {
         let mut names = TO_CLIENTS.iter().map(|class| class.name);
         names.find(|name| !self.is_known && !self.exceptions.contains_key(name))
     }
 
-    /// The classes to ask the peer about; empty if all ids are known.
+    /// The classes for which to ask the peer; empty if all ids are known.
     pub fn to_ask(&self) -> Vec<&'static str> {
         let names = TO_DRIVERS.iter().map(|class| class.name);
         names.filter(|name| !self.is_known && !self.exceptions.contains_key(name)).collect()

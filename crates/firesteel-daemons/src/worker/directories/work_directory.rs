@@ -113,14 +113,14 @@ impl WorkDirectory {
         self.0.join(app.as_str())
     }
 
-    /// The directory of an executor. The Worker's machine has already checked the ids with
+    /// The directory of an executor. The Worker's state machine has already checked the ids with
     /// [`firesteel_protocol::ids::is_sound`].
     #[must_use]
     pub fn of_executor(&self, executor: &ExecutorKey) -> PathBuf {
         self.of_app(&executor.app).join(executor.executor.to_string())
     }
 
-    /// The directory of a cluster driver. The Worker's machine has already checked the id.
+    /// The directory of a cluster driver. The Worker's state machine has already checked the id.
     #[must_use]
     pub fn of_driver(&self, driver: &DriverId) -> PathBuf {
         self.0.join(driver.as_str())

@@ -176,7 +176,7 @@ fn or_dash(waits: &Waits, figure: f64) -> String {
     if waits.all().is_empty() { "-".to_owned() } else { seconds(figure) }
 }
 
-/// A duration in words.
+/// A duration as text.
 pub(super) fn seconds(seconds: f64) -> String {
     if seconds == 0.0 { "0 s".to_owned() } else { duration(Duration::from_secs_f64(seconds)) }
 }
