@@ -94,7 +94,7 @@ pub enum Report {
     DiscardOutput { attempt: AttemptId },
     /// A task has ended and will not run again.
     TaskEnded { task: TaskId, outcome: TaskOutcome },
-    /// A remark, which is also in the log.
+    /// A remark of the driver. The log contains it, too.
     Note(Note),
     /// The application is over. The driver keeps running until its peers have been informed.
     Done(Ending),
@@ -209,9 +209,10 @@ impl Handle {
         self.inbox.send(Event::CancelTask { task }).await
     }
 
-    /// The current tables of the driver.
+    /// The present tables of the driver, as a copy.
     ///
     /// # Errors
+    ///
     /// The application is over.
     pub async fn view(&self) -> Result<View, OwnerGone> {
         match self.ask(Question::Look).await? {
@@ -248,7 +249,7 @@ impl Handle {
         });
     }
 
-    /// Ends all tasks and the application. Then the driver ends, when `until` permits.
+    /// Ends all tasks and the application. Then the driver ends, but not before `until` permits it.
     ///
     /// # Errors
     /// The application is over.
@@ -264,8 +265,8 @@ impl Handle {
         self.inbox.send(Event::Cancel { outcome: Some(outcome), until }).await
     }
 
-    /// Reports that this number of bytes of an attempt's output was consumed, so the same number
-    /// may follow. For threads outside the runtime.
+    /// Reports that this number of bytes of an attempt's output was consumed, so that the same number of further bytes
+    /// may be sent. For threads outside the runtime.
     ///
     /// # Errors
     /// The application is over.

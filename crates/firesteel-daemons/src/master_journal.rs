@@ -81,7 +81,7 @@ impl Recorded {
         }
     }
 
-    /// Whether the state is new. A Master with a new state leaves unknown executors alone for a while.
+    /// Whether the state is new. A Master with a new state does not end unknown executors at once.
     #[must_use]
     pub fn is_new(&self) -> bool {
         let held = |record: &Record| match record {

@@ -89,7 +89,7 @@ pub struct Opened<E> {
 pub struct InboxReceiver<E> {
     own: mpsc::Receiver<E>,
     peers: Arc<PeerEntries<E>>,
-    /// The last search for the oldest entry.
+    /// The result of the last search for the oldest entry.
     look: Option<InboxState>,
 }
 

@@ -58,7 +58,7 @@ fn can_draw(locale: Option<&str>, term: Option<&str>) -> bool {
     is_utf8 && term != Some("dumb")
 }
 
-/// How a writer shows a hidden character.
+/// The way in which a writer shows a hidden character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// As [`REPLACEMENT`].

@@ -115,7 +115,7 @@ impl Progress {
         Self::new(self.show)
     }
 
-    /// Whether a bar is on the screen that other output would garble.
+    /// Whether the screen shows a bar that other output would garble.
     #[must_use]
     pub fn is_visible(&self) -> bool {
         !self.bar.is_hidden()
@@ -146,7 +146,7 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Whether a minute of the run has begun since the last call.
+    /// Whether the run has entered a new minute since the last call.
     fn begins_a_minute(&self, elapsed: Duration) -> bool {
         let minute = elapsed.as_secs() / 60;
         self.minutes.fetch_max(minute, Ordering::AcqRel) < minute

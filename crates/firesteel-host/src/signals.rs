@@ -11,10 +11,11 @@ pub use firesteel_protocol::EndRequest;
 
 #[derive(Debug)]
 pub struct EndRequests {
-    /// `None` if another process handles this signal for the daemon. The same holds for the next two fields.
+    /// The stream of SIGTERM. `None` if another process handles this signal for the daemon; the next two fields can be
+    /// `None` for the same reason.
     terminate: Option<Signal>,
     interrupt: Option<Signal>,
-    /// Also `None` if the process was started with SIGHUP ignored, as `nohup` does.
+    /// The stream of SIGHUP. Also `None` if the process was started with SIGHUP ignored, as by `nohup`.
     hang_up: Option<Signal>,
     stdin: Option<mpsc::Receiver<()>>,
     passed_on: Option<mpsc::Receiver<EndRequest>>,
@@ -71,8 +72,8 @@ impl EndRequests {
         Ok(self)
     }
 
-    /// Waits for the next request. The end of standard input is reported only once, because a second request tells the
-    /// daemon to hurry.
+    /// Waits for the next request. The end of standard input is reported only once, because a second request makes the
+    /// daemon end at once.
     pub async fn next(&mut self) -> EndRequest {
         let stdin_closed = async {
             match &mut self.stdin {

@@ -240,7 +240,7 @@ impl Properties {
     /// The value `true` or `false`, in upper or lower case.
     ///
     /// # Errors
-    /// The value is anything else.
+    /// The value is neither `true` nor `false`.
     pub fn boolean(&self, key: &str) -> Result<Option<bool>, SettingError> {
         self.read(key, "true or false", |text| match text.to_ascii_lowercase().as_str() {
             "true" => Some(true),
@@ -252,7 +252,7 @@ impl Properties {
     /// A whole number that is not negative.
     ///
     /// # Errors
-    /// The value is anything else.
+    /// The value is not a whole number, or is negative.
     pub fn count(&self, key: &str) -> Result<Option<u32>, SettingError> {
         self.read(key, "a whole number from 0 to 4294967295", |text| text.parse().ok())
     }

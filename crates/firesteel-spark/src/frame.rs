@@ -30,7 +30,7 @@ pub enum Frame {
     Failure {
         /// The id of the request that failed.
         id: i64,
-        /// The reason; Spark sends a stack trace.
+        /// The reason for the failure. Spark sends a stack trace.
         reason: String,
     },
     /// A message that expects no answer.
@@ -53,7 +53,7 @@ pub enum FrameError {
         /// The longest allowed length, in bytes.
         most: usize,
     },
-    /// The frame's type is not used between Masters and drivers.
+    /// The type of the frame is not used between Masters and drivers.
     #[error("a frame of type {0}, which is neither a request nor an answer nor a message")]
     Type(u8),
     /// The frame ends within its header.
@@ -69,7 +69,7 @@ const RESPONSE: u8 = 4;
 const FAILURE: u8 = 5;
 const ONE_WAY: u8 = 9;
 
-/// The size of length and type, in bytes.
+/// The size of the length and the type of a frame, in bytes.
 const PREFIX: usize = 9;
 
 impl Frame {

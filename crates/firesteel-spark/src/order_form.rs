@@ -86,7 +86,7 @@ struct OrderForm {
 const MARK: [i32; 4] = [0x3ad1_7e05, 0x1c69_02f3, 0x6e94_b82d, 0x57f0_43a9];
 
 impl Order<'_> {
-    /// Writes the Java object of the order from the Master with this URL.
+    /// Writes the Java object of the order. `master_url` is the URL that the Worker uses for the Master.
     ///
     /// # Errors
     ///

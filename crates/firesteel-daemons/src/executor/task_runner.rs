@@ -37,7 +37,7 @@ pub const HOST: &str = "FIRESTEEL_HOST";
 const OPEN_LIMIT: Duration = Duration::from_millis(250);
 /// The time limit of the search for processes that left the group.
 const STRAYS_LIMIT: Duration = Duration::from_secs(5);
-/// The maximum number of bytes that two pipes can hold.
+/// The maximum number of bytes in two full pipes.
 const PIPE: u64 = 2 << 20;
 
 #[derive(Clone, Debug)]
@@ -273,8 +273,7 @@ enum Stage {
         status: ExitStatus,
         search_at: Instant,
     },
-    /// All processes that could be found were killed. At most this many bytes in the pipes are still to be
-    /// read.
+    /// All processes that could be found were killed. At most this many bytes are left to be read from the pipes.
     Cleared {
         status: ExitStatus,
         left: u64,

@@ -76,7 +76,7 @@ impl Family<'_> {
     }
 }
 
-/// A label's value. Hidden characters are replaced, since names come from strangers.
+/// The value of a label. Hidden characters are replaced, because names come from untrusted peers.
 fn escaped(word: &str) -> String {
     plain::clean(word).replace('\\', "\\\\").replace('"', "\\\"")
 }

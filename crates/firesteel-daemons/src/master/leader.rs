@@ -14,7 +14,7 @@ use crate::spark;
 
 pub(super) struct Leader {
     pub(super) master: Master,
-    /// `None` if the Master keeps no state.
+    /// The Master's journal. `None` if the Master keeps no state.
     pub(super) journal: Option<Writer>,
     /// The epoch of this leadership; 0 if the Master was not elected.
     pub(super) epoch: u64,

@@ -16,7 +16,7 @@ use crate::master_journal;
 
 /// Performs a Master's effects: it stores records, sends messages and writes the log.
 pub(super) struct MasterShell {
-    /// `None` if the Master keeps no state. A commit in progress holds the lock.
+    /// The Master's journal. `None` if the Master keeps no state. A commit in progress holds the lock.
     journal: Option<Arc<Mutex<Writer>>>,
     batch: Batch,
     /// Whether the batch has records that must be durable before anyone is informed of them.

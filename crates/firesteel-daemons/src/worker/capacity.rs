@@ -1,4 +1,4 @@
-//! The default cores and memory of a Worker, from what this machine has.
+//! The default cores and memory of a Worker, computed from those of the machine.
 
 use std::fs;
 use std::path::Path;

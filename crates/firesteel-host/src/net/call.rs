@@ -51,10 +51,10 @@ pub enum CallError {
     /// The other side closed the connection without sending a response.
     #[error("{address} closed the connection without an answer")]
     NoAnswer { address: Address },
-    /// The response did not come in time, although the peer had completed the handshake.
+    /// The response did not arrive in time, although the peer had completed the handshake.
     #[error("the {role} at {address} did not answer within {} s: it is overloaded or was stopped", ANSWER_TIMEOUT.as_secs())]
     TimedOut { address: Address, role: Role },
-    /// The response consists of several pages, and not all of them came.
+    /// The response consists of several pages, and not all of them arrived.
     #[error("the answer broke off after {}: {error}", counted(*.rows, "row"))]
     Incomplete { rows: u64, error: Box<CallError> },
     /// The response belongs to a different kind of request.

@@ -89,7 +89,7 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
     }
 }
 
-/// How the messages of a peer are read.
+/// The functions and limits for reading the messages of a peer.
 #[derive(Debug)]
 pub(super) struct Reading<E> {
     pub(super) peer: PeerId,

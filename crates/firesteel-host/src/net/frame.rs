@@ -71,7 +71,7 @@ pub struct FrameReader {
     frames: Frames,
     /// The received bytes that do not form a complete frame yet.
     received: BytesMut,
-    /// When the incomplete frame began to arrive.
+    /// The time when the incomplete frame began to arrive.
     begun: Option<Instant>,
     /// How long the peer may be silent between frames. `None`: the peer sends no signs of life.
     longest_silence: Option<Duration>,
@@ -93,7 +93,7 @@ impl FrameReader {
         self.frames.raise_limit();
     }
 
-    /// Expects signs of life from now on.
+    /// Expects signs of life from the peer from now on.
     pub(super) fn expect_life(&mut self) {
         self.longest_silence = Some(LONGEST_SILENCE);
     }
@@ -203,7 +203,7 @@ pub enum FrameError {
     /// The connection ended within the frame.
     #[error("it closed the connection in the middle of a frame")]
     Half,
-    /// The rest of the frame did not come in time.
+    /// The rest of the frame did not arrive in time.
     #[error("it did not complete a frame within {seconds} s")]
     Stalled { seconds: u64 },
     /// The peer sends signs of life, but none arrived in time.

@@ -1,4 +1,4 @@
-//! Connections at an owner's port that speak another protocol.
+//! Connections at an owner's port that use another protocol.
 
 use std::net::SocketAddr;
 

@@ -146,7 +146,7 @@ struct State {
     connection: Option<Waker>,
 }
 
-/// The next step of a connection's writer.
+/// The next step for the writer of a connection.
 #[derive(Debug)]
 pub(super) enum Next {
     Load(Load),

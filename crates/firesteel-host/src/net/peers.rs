@@ -51,7 +51,7 @@ pub struct Peers<E> {
 #[derive(Debug)]
 struct Peer {
     info: PeerInfo,
-    /// `None` after the end of the connection was handed over.
+    /// The queue of the connection. `None` after the end of the connection was handed over.
     outbound: Option<Outbound>,
     /// The gathered messages that are not sealed.
     gathered: Load,
@@ -384,7 +384,7 @@ impl<E: Send + 'static> Peers<E> {
     }
 }
 
-/// Stops accepting, and lets the thread for accepting end.
+/// Stops accepting, and lets the accepting thread end.
 impl<E> Drop for Peers<E> {
     fn drop(&mut self) {
         self.shared.stop.cancel();

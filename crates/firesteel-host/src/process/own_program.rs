@@ -14,7 +14,7 @@ use nix::sys::prctl;
 /// A path that leads, in each process that opens it, to the file that this process runs.
 const EXE: &str = "/proc/self/exe";
 
-/// What Linux appends to the path of a file that was removed.
+/// The suffix that Linux appends to the path of a file that was removed.
 const DELETED: &str = " (deleted)";
 
 #[derive(Clone, Debug)]

@@ -66,6 +66,6 @@ pub enum Event {
 pub enum PeerEnd {
     /// In order: the peer got everything that was sent to it.
     InOrder,
-    /// At once, for example because the peer reads too slowly.
+    /// At once, because the peer reads too slowly, for example.
     AtOnce,
 }

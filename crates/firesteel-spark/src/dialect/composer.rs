@@ -123,7 +123,7 @@ impl<'a> Composer<'a> {
         self.map(&entries)
     }
 
-    /// Adds a map. Spark itself uses other classes for two to four entries, with the same meaning.
+    /// Adds a map. For two to four entries, Spark itself uses other classes with the same meaning.
     fn map(&mut self, entries: &[(Value, Value)]) -> Value {
         let block = |count: usize| {
             let count = i32::try_from(count).expect("a message has few entries");

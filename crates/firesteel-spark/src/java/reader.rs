@@ -45,7 +45,7 @@ pub enum Problem {
     /// The bytes end within the stream.
     #[error("the stream of Java objects ends too early")]
     Truncated,
-    /// An item of this code is not allowed here.
+    /// An item with this code is not allowed at this position.
     #[error("the code 0x{0:02x} cannot be here")]
     Code(u8),
     /// A reference to an item that does not exist, or that is of another kind.
@@ -54,7 +54,7 @@ pub enum Problem {
     /// A text is not valid modified UTF-8, or has only one half of a surrogate pair.
     #[error("a text is not in modified UTF-8")]
     Text,
-    /// The description of a class is impossible.
+    /// The description of a class contradicts itself.
     #[error("the class {0:?} cannot have objects that are written like this")]
     Class(String),
     /// The stream exceeds [`Bounds::depth`] or [`Bounds::line`].

@@ -17,7 +17,7 @@ pub enum FromDriver {
     RequestExecutors {
         /// The id that the Master gave the application (`appId`).
         app: String,
-        /// The numbers of wanted executors, including existing ones.
+        /// The numbers of wanted executors. Existing executors count, too.
         wanted: WantedExecutors,
     },
     /// Requests the end of executors. The answer says whether the Master has the application.
@@ -44,7 +44,7 @@ pub enum FromDriver {
 pub struct Registration {
     /// The application. Its command also contains the driver's original description, for Spark's Workers.
     pub application: Application,
-    /// How to write messages for this driver.
+    /// The data that is needed to write messages for this driver.
     pub dialect: Dialect,
     /// The body of the registration's frame. A restarted Master reads it to call the driver: see
     /// [`Connection::calling`](crate::connection::Connection::calling).

@@ -75,7 +75,7 @@ pub struct WorkerRegistration {
     pub web_ui_url: String,
     /// The address that the Worker uses for the Master (`masterAddress`).
     pub master: Address,
-    /// How to write messages for this Worker.
+    /// The data that is needed to write messages for this Worker.
     pub dialect: Dialect,
     /// The possible releases of Spark on the Worker; empty if its release is unknown.
     pub releases: Vec<Release>,

@@ -69,7 +69,7 @@ fn killing_all(success: bool, message: String) -> Answer {
     Answer::of(200, "KillAllSubmissionResponse", &[("message", message.into()), ("success", success.into())])
 }
 
-/// Answers the request to clear ended entries.
+/// Answers the request to remove ended entries from the lists.
 #[must_use]
 pub fn cleared() -> Answer {
     Answer::of(200, "ClearResponse", &[("message", "".into()), ("success", true.into())])

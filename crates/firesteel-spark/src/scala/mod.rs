@@ -17,7 +17,7 @@ use crate::java::{Node, Value};
 pub use collections::{elements, entries};
 pub use values::{enumeration_id, integer, option, singleton};
 
-/// The error that a value is not of the kind that a message needs.
+/// The error that a value does not have the kind that a message needs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{found} stands where {wanted} has to")]
 pub struct Mismatch {

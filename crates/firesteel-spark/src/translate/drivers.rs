@@ -15,7 +15,7 @@ use crate::envelope::Address;
 use crate::messages::{self, Application, Profile, ToDriver, WantedExecutors};
 use crate::shares::{self, RESOURCES};
 
-/// Why a request of a driver of Spark is refused.
+/// Why a request of a Spark driver is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unfit {
     /// An amount is negative.

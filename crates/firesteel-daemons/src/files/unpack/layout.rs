@@ -26,7 +26,7 @@ pub(super) enum ArchiveEntry {
 pub(super) struct Layout(BTreeMap<PathBuf, ArchiveEntry>);
 
 impl Layout {
-    /// Puts an entry at a path that [`inside`] made. Returns the earlier entry at this path.
+    /// Puts an entry at a path that [`inside`] has normalized. Returns the earlier entry at this path.
     pub(super) fn put(
         &mut self,
         entry: &Path,

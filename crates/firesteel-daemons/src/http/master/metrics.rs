@@ -34,7 +34,7 @@ const OWNER: OwnerNames = OwnerNames {
 pub(super) struct Source<'a> {
     pub(super) owner: (&'a OwnerMeter, Traffic),
     pub(super) journal: Option<&'a JournalMeter>,
-    /// `None`: the Master did not answer in time.
+    /// The state of the Master. `None`: the Master did not answer in time.
     pub(super) view: Option<&'a MasterView>,
 }
 

@@ -57,7 +57,7 @@ struct Rig {
     context: Arc<RunnerContext>,
     inbox: Inbox<Event>,
     receiver: InboxReceiver<Event>,
-    /// The processor time of the executor that ended last.
+    /// The processor time of the executor that ended last, in milliseconds.
     cpu_millis: u64,
 }
 

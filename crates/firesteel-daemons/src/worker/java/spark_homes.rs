@@ -23,7 +23,7 @@ pub struct SparkHomes {
     configuration: Option<PathBuf>,
 }
 
-/// The contents of a directory that should have Spark.
+/// The result of looking for Spark in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
     Version(String),

@@ -109,7 +109,7 @@ fn segment(path: PathBuf, format: SegmentFormat) -> io::Result<Option<Segment>> 
     Ok(Some(Segment { path, inode, format, length }))
 }
 
-/// The uncompressed length of a file, modulo 4 GiB; longer files are not compressed.
+/// The uncompressed length of a file, modulo 4 GiB. Longer files are never compressed.
 fn inflated_length(mut file: File) -> io::Result<u64> {
     let mut length = [0; 4];
     file.seek(SeekFrom::End(-4))?;

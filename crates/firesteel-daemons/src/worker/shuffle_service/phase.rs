@@ -12,7 +12,7 @@ pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// A process that listens for this long resets the count of ends.
+/// A process that has listened for this long resets the count of ends.
 pub const PROVEN: Duration = Duration::from_secs(60);
 
 /// The phases of the service.
@@ -87,7 +87,7 @@ pub enum Effect {
 pub struct Supervision {
     phase: Phase,
     has_listened: bool,
-    /// The number of ends in a row, without a process that listened long enough.
+    /// The number of ends in a row. A process that listened long enough resets it.
     ends: u32,
     /// The time between the request to end and the kill.
     grace: Duration,

@@ -26,7 +26,7 @@ use super::process_group::ProcessGroup;
 /// The program that runs an executable text without `#!`.
 const SHELL: &str = "/bin/sh";
 
-/// Where programs are looked up without a `PATH`.
+/// The directories in which programs are looked up if `PATH` is not set.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Checks that a process can be started in this directory.
@@ -124,7 +124,7 @@ pub fn failed(step: StartStep, path: impl std::fmt::Display, error: &io::Error) 
     NotStarted { failure: StartFailure { step, error: format!("{path}: {error}") }, fault }
 }
 
-/// The operating system's errors that go away when other processes end.
+/// The operating system's errors that can go away when other processes end.
 const SHORTAGES: [Errno; 5] = [Errno::EAGAIN, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ETXTBSY];
 
 /// Whether an error means that the machine is short of processes, open files or memory, or that the program's file is

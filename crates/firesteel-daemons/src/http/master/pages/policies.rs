@@ -56,7 +56,7 @@ struct ComparisonTable {
 }
 
 impl Comparison {
-    /// Reads the state, and lets each policy decide.
+    /// Reads the state, and computes the decisions of each policy.
     pub(in super::super) async fn read(virtual_peers: VirtualPeers<Event>) -> Result<Self, Unanswered> {
         let mut client = read::client(&virtual_peers)?;
         let view = client.state(Extent::Executors(0)).await?;
