@@ -54,7 +54,7 @@ pub enum Problem {
     /// A text is not valid modified UTF-8, or has only one half of a surrogate pair.
     #[error("a text is not in modified UTF-8")]
     Text,
-    /// The description of a class contradicts itself.
+    /// The description of a class is not valid.
     #[error("the class {0:?} cannot have objects that are written like this")]
     Class(String),
     /// The stream exceeds [`Bounds::depth`] or [`Bounds::line`].
