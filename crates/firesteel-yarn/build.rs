@@ -1,4 +1,4 @@
-//! Makes Rust types of Hadoop's messages (`proto/`).
+//! Generates Rust types from Hadoop's message definitions (`proto/`).
 
 fn main() {
     println!("cargo:rerun-if-changed=proto");

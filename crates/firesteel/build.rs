@@ -1,7 +1,7 @@
 //! Finds the commit from which this is built, for `firesteel --version`.
 //!
-//! Without git, or outside the repository (in a tarball, for example), the variable `FIRESTEEL_COMMIT` can name it;
-//! otherwise it is unknown. The commit is determined again only when HEAD moves or a source changes.
+//! Without git, or outside the repository (in a tarball, for example), the variable `FIRESTEEL_COMMIT` can name the
+//! commit; otherwise the commit is unknown. The commit is determined again only when HEAD moves or a source changes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,7 @@ fn main() {
     }
 }
 
-/// `3372250, 2026-11-21`, or `3372250-dirty, 2026-11-21` if files differ from the commit's.
+/// The commit and its date: `3372250, 2026-11-21`. If files differ from the commit: `3372250-dirty, 2026-11-21`.
 fn commit(root: &Path) -> Option<String> {
     // A repository around an unpacked tarball is not this one.
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
@@ -38,7 +38,7 @@ fn commit(root: &Path) -> Option<String> {
     Some(format!("{commit}{mark}, {date}"))
 }
 
-/// The output of git. `None` if git is missing or failed.
+/// The output of git. `None` if git is missing or fails.
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let done = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     let said = String::from_utf8(done.stdout).ok()?;

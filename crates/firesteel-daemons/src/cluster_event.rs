@@ -1,4 +1,4 @@
-//! Events of a cluster that its Masters cannot report.
+//! Events of a cluster that the cluster's Masters cannot report.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::ApplicationEnd;
@@ -10,12 +10,12 @@ use firesteel_host::inbox::Inbox;
 pub enum ClusterEvent {
     /// The Masters moved to these addresses.
     Moved(Vec<Address>),
-    /// The application ended, and its Masters with it.
+    /// The application ended, and its Masters ended with it.
     Over(ApplicationEnd),
 }
 
 impl ClusterEvent {
-    /// Passes events on to an owner until there are no more, or until the owner has ended.
+    /// Passes events on to an owner until no more events can come, or until the owner has ended.
     pub fn pass_on<E: Send + 'static>(
         events: Option<mpsc::Receiver<Self>>,
         inbox: &Inbox<E>,

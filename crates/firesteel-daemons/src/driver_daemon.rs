@@ -1,4 +1,4 @@
-//! The driver's daemon: the shell around [`Driver`], for the owner of an application.
+//! The driver's daemon: runs the state machine [`Driver`] for the owner of an application.
 //!
 //! ```text
 //! let (driver, mut reports) = driver_daemon::start(application, listen).await?;
@@ -15,8 +15,8 @@
 //! each open task.
 //!
 //! No call waits forever. The driver serves its [`Handle`] even while the queue is full. This includes an owner that
-//! submits or cancels tasks, and the thread that returns the credit of outputs. So an owner may use its handle between
-//! two reports, if it comes back to take the next report. Answers to questions are in order with the reports: the owner
+//! submits or cancels tasks, and the thread that returns the credit of outputs. So an owner may use the handle between
+//! two reports, as long as it takes the next report afterwards. Answers come in order with the reports, so the owner
 //! must take reports while it waits for an answer.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -59,7 +59,7 @@ use firesteel_settings::listen::Listen;
 pub struct Application {
     pub name: String,
     pub masters: Vec<Address>,
-    /// The secret of the local cluster in which it runs, if it runs in one.
+    /// The secret of the application's local cluster. `None`: the application does not run in a local cluster.
     pub local_cluster: Option<Secret>,
     pub settings: ApplicationSettings,
     pub files: OfferedFiles,
@@ -88,15 +88,15 @@ pub enum DriverError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// A piece of an attempt's output. The owner answers it with [`Handle::consumed`].
+    /// A piece of an attempt's output. When the owner has used the output, it calls [`Handle::consumed`].
     Output { attempt: AttemptId, stream: Stream, bytes: Bytes },
-    /// An attempt was lost and will be repeated. Its output is to be discarded.
+    /// An attempt was lost and will be repeated. The owner must discard the attempt's output.
     DiscardOutput { attempt: AttemptId },
-    /// A task is over for good.
+    /// A task has ended and will not run again.
     TaskEnded { task: TaskId, outcome: TaskOutcome },
-    /// A remark, which is also in the log.
+    /// A remark of the driver. The log contains it, too.
     Note(Note),
-    /// The application is over. The driver keeps running until its peers have been told.
+    /// The application is over. The driver keeps running until its peers have been informed.
     Done(Ending),
     /// The driver has ended, and its last messages are sent. This is the last report.
     Exited,
@@ -109,7 +109,8 @@ pub struct Handle {
     questions: Questions,
 }
 
-/// The callers that wait for an answer. Their senders are dropped with the driver, so that no caller waits forever.
+/// The callers that wait for an answer. The senders of the answers are dropped with the driver, so that no caller waits
+/// forever.
 #[derive(Clone, Debug, Default)]
 struct Questions {
     table: Arc<Mutex<QuestionTable>>,
@@ -148,7 +149,7 @@ impl Questions {
 }
 
 impl Handle {
-    /// Submits a task. Tasks come in the order of their numbers.
+    /// Submits a task. Tasks must be submitted in the order of their numbers.
     ///
     /// # Errors
     /// The application is over.
@@ -156,7 +157,7 @@ impl Handle {
         self.inbox.send(Event::Submit { task, request }).await
     }
 
-    /// Ends the application as soon as all submitted tasks have ended. The Master is told this outcome.
+    /// Ends the application as soon as all submitted tasks have ended. The driver reports this outcome to the Master.
     ///
     /// # Errors
     /// The application is over.
@@ -177,7 +178,7 @@ impl Handle {
         self.inbox.send(Event::AddProfile { profile, needs, total }).await
     }
 
-    /// Sets the total number of executors that a profile should have. A lower number ends no executor.
+    /// Sets the total number of executors that a profile should have. A lower number does not end running executors.
     ///
     /// # Errors
     /// The application is over.
@@ -185,9 +186,11 @@ impl Handle {
         self.inbox.send(Event::RequestExecutors { profile, total }).await
     }
 
-    /// Ends executors, including busy ones, whose tasks run again elsewhere. Refusals are reported as notes.
+    /// Ends executors, including busy ones. The tasks of busy executors run again elsewhere. Refusals are reported as
+    /// notes.
     ///
     /// # Errors
+    ///
     /// The application is over.
     pub async fn kill_executors(
         &self,
@@ -197,8 +200,8 @@ impl Handle {
         self.inbox.send(Event::KillExecutors { executors, replacement }).await
     }
 
-    /// Cancels one task. `Report::TaskEnded` follows when none of its processes is left. Does nothing if the task has
-    /// ended already.
+    /// Cancels one task. `Report::TaskEnded` follows when the last of the task's processes has ended. Does nothing if
+    /// the task has already ended.
     ///
     /// # Errors
     /// The application is over.
@@ -206,9 +209,10 @@ impl Handle {
         self.inbox.send(Event::CancelTask { task }).await
     }
 
-    /// The current tables of the driver.
+    /// The present tables of the driver, as a copy.
     ///
     /// # Errors
+    ///
     /// The application is over.
     pub async fn view(&self) -> Result<View, OwnerGone> {
         match self.ask(Question::Look).await? {
@@ -217,9 +221,8 @@ impl Handle {
         }
     }
 
-    /// Why a profile has fewer executors than requested, in the Master's words. The list is empty
-    /// if all requested executors are assigned. `None`: no Master has the application at the
-    /// moment.
+    /// Why a profile has fewer executors than requested, in the Master's words. The list is empty if all requested
+    /// executors are assigned. `None`: the application is not registered with a Master at the moment.
     ///
     /// # Errors
     /// The application is over.
@@ -237,8 +240,8 @@ impl Handle {
         answer.await.map_err(|_| OwnerGone)
     }
 
-    /// Passes the cluster's events on to the driver until the application ends. These are the events that
-    /// its Masters cannot report.
+    /// Passes the cluster's events on to the driver until the application ends. The cluster's Masters cannot report
+    /// these events.
     pub fn follow(&self, events: Option<mpsc::Receiver<ClusterEvent>>) {
         ClusterEvent::pass_on(events, &self.inbox, |event| match event {
             ClusterEvent::Moved(masters) => Event::MastersMoved { masters },
@@ -246,7 +249,7 @@ impl Handle {
         });
     }
 
-    /// Ends all tasks and the application. Then the driver ends, when `until` permits.
+    /// Ends all tasks and the application. Then the driver ends, but not before `until` permits it.
     ///
     /// # Errors
     /// The application is over.
@@ -254,7 +257,7 @@ impl Handle {
         self.inbox.send(Event::Cancel { outcome: None, until }).await
     }
 
-    /// Cancels everything like [`cancel`](Self::cancel), and tells the Master this outcome.
+    /// Cancels everything like [`cancel`](Self::cancel), and reports this outcome to the Master.
     ///
     /// # Errors
     /// The application is over.
@@ -262,8 +265,8 @@ impl Handle {
         self.inbox.send(Event::Cancel { outcome: Some(outcome), until }).await
     }
 
-    /// Reports that this number of bytes of an attempt's output was consumed, so the same number
-    /// may follow. For threads outside the runtime.
+    /// Reports that this number of bytes of an attempt's output was consumed, so that the same number of further bytes
+    /// may be sent. For threads outside the runtime.
     ///
     /// # Errors
     /// The application is over.
@@ -278,7 +281,7 @@ const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
 const REPORTS: usize = 4096;
 
-/// Starts a driver, which runs until it is done. The owner handles requests to end.
+/// Starts a driver, which runs until its application is over. The owner handles requests to end.
 ///
 /// # Errors
 /// The driver cannot listen for executors.
@@ -304,8 +307,8 @@ pub async fn start(
     Ok((handle, reports))
 }
 
-/// Starts the task that owns the driver. Kept out of the `async fn`, which is compiled again in each crate that awaits
-/// it.
+/// Starts the task that owns the driver. This is a separate function because an `async fn` is compiled again in each
+/// crate that awaits it.
 fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, reports: mpsc::Sender<Report>) {
     tokio::spawn(async move {
         owner::run(driver, shell, context, &mut EndRequests::none()).await;
@@ -342,22 +345,22 @@ fn config(application: Application, driver: &Address) -> Config {
     }
 }
 
-/// A random seed, so that drivers that start together do not connect in step.
+/// A random seed, so that drivers that start together do not all connect at the same moments.
 pub fn seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// Performs a driver's effects: talks to Masters and executors, and reports events.
+/// Performs a driver's effects: exchanges messages with Masters and executors, and reports events.
 struct DriverShell {
     reports: mpsc::Sender<Report>,
-    /// Reports and answers that wait for room in the queue, in order.
+    /// Reports and answers that wait, in order, until the queue has room.
     undelivered: VecDeque<Undelivered>,
     questions: Questions,
 }
 
 enum Undelivered {
     Report(Report),
-    /// An answer, which follows the reports made before it.
+    /// An answer. It is delivered after the reports that were made before it.
     Answer(QuestionId, Answer),
 }
 

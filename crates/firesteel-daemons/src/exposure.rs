@@ -1,4 +1,4 @@
-//! Warnings at a daemon's start about who can reach it, and about running as root.
+//! Warnings at a daemon's start: which machines can connect to it, and whether it runs as root.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,12 +9,12 @@ use nix::unistd::geteuid;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
     Master,
-    /// The port at which a Master takes submissions by REST.
+    /// The port at which a Master accepts submissions by REST.
     Rest,
     Worker,
 }
 
-/// A reason to check how a daemon was started.
+/// A reason to warn about how a daemon was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exposure {
     Root(Port),
@@ -47,7 +47,7 @@ impl fmt::Display for Exposure {
     }
 }
 
-/// The reasons to warn. `ports` has the addresses of the daemon's ports, its own first.
+/// The reasons to warn. `ports` has the addresses of the daemon's ports, beginning with its main port.
 fn exposures(is_root: bool, ports: &[(Port, IpAddr)]) -> Vec<Exposure> {
     let root = ports.first().filter(|_| is_root).map(|(port, _)| Exposure::Root(*port));
     let mut all: Vec<Exposure> = root.into_iter().collect();
@@ -60,8 +60,8 @@ fn exposures(is_root: bool, ports: &[(Port, IpAddr)]) -> Vec<Exposure> {
     all
 }
 
-/// Warns of a daemon that runs as root, or that other machines can connect to. `ports` has the addresses of its ports,
-/// its own first.
+/// Warns if a daemon runs as root, or if other machines can connect to it. `ports` has the addresses of the daemon's
+/// ports, beginning with its main port.
 pub(crate) fn warn(ports: &[(Port, IpAddr)]) {
     for exposure in exposures(geteuid().is_root(), ports) {
         tracing::warn!("{exposure}");

@@ -1,5 +1,5 @@
-//! The daemons: shells around the state machines. A shell feeds events to its machine and performs the machine's
-//! effects.
+//! The daemons around the state machines. The part of a daemon called shell feeds events to the state machine and
+//! performs the machine's effects.
 //!
 //! - [`master`]: the Master's daemon.
 //! - [`worker`]: the Worker's daemon, which runs executors as child processes.
@@ -12,7 +12,7 @@
 //! - [`life_lock`]: locked files that show whether a process is alive.
 //! - [`secret`]: secrets for applications and Workers.
 //! - `exposure`: warnings of daemons that run as root or that other machines can reach.
-//! - [`cluster_event`], [`remark`]: events that a driver learns from outside its Masters, and its remarks.
+//! - [`cluster_event`], [`remark`]: events that a driver does not get from its Masters, and a driver's remarks.
 
 pub mod cluster_event;
 pub mod driver_daemon;

@@ -1,9 +1,9 @@
 //! Locked files by which a process shows that it is alive.
 //!
-//! A process holds the lock until it ends, even by a crash, and no program that it starts inherits the lock. So a file
-//! without a lock belongs to a process that was killed. The process that locks it next may remove everything that the
-//! dead process left. This needs no process id, so it works across containers that share a directory. A process that
-//! merely stands still does not count as dead.
+//! A process holds the lock until it ends or crashes. The programs that the process starts do not inherit the lock. So
+//! a file without a lock belongs to a process that was killed. The process that locks it next may remove everything
+//! that the dead process left. This needs no process id, so it works across containers that share a directory. A
+//! process that is merely stopped does not count as dead.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -17,10 +17,10 @@ pub struct LifeLock {
 }
 
 impl LifeLock {
-    /// Makes the file, locked. There is no moment at which it is at this path without a lock. An abandoned file at the
-    /// path is replaced.
+    /// Makes the file, locked from the first moment at which it has this path. Replaces an abandoned file at the path.
     ///
     /// # Errors
+    ///
     /// The file cannot be made, or the file system has no locks.
     pub fn create(path: &Path) -> io::Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -31,11 +31,12 @@ impl LifeLock {
         Ok(Self { path: path.to_owned(), locked: file })
     }
 
-    /// Locks a file that a killed process left. `None` if its process lives, or another process is removing
+    /// Locks a file that a killed process left. `None` if the process still lives, or if another process is removing
     /// the file.
     ///
     /// # Errors
-    /// There is no such file, or it cannot be used.
+    ///
+    /// The file does not exist, or cannot be used.
     pub fn take_over(path: &Path) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().write(true).open(path)?;
         match file.try_lock() {

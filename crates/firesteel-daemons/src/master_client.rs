@@ -1,7 +1,8 @@
 //! A client of a Master: asks for its state or for one application, kills applications, and decommissions Workers.
 //!
-//! Long answers come in pages. All pages come over one connection, and so from one Master. An answer is returned only
-//! if all its pages came. Requests go over a connection, or from within the Master's own process.
+//! Long answers come in pages. All pages of an answer come over one connection, and so from one Master. An answer is
+//! returned only if all of its pages have arrived. Requests go over a connection, or from within the Master's own
+//! process.
 
 use std::time::Duration;
 
@@ -18,23 +19,23 @@ use firesteel_protocol::state_reader::{Extent, StateReader};
 use firesteel_protocol::time::millis;
 use firesteel_protocol::wire::Role;
 
-/// Carries requests to a Master, and its answers back.
+/// Carries requests to a Master, and the Master's answers back.
 pub trait Carrier {
     type Error;
 
     /// Sends a request, and waits for its answer.
     ///
     /// # Errors
-    /// No answer comes.
+    /// The Master does not answer.
     fn ask(
         &mut self,
         question: ClientToMaster,
     ) -> impl Future<Output = Result<MasterToClient, Self::Error>> + Send;
 
-    /// The error of an answer to another question.
+    /// The error for an answer that belongs to another question.
     fn other_answer(&self) -> Self::Error;
 
-    /// The error if further pages fail for this reason, after this number of rows.
+    /// The error if a further page fails with `error`, after this number of rows was received.
     fn broken_off(rows: u64, error: Self::Error) -> Self::Error;
 }
 
@@ -97,9 +98,10 @@ impl<C: Carrier> MasterClient<C> {
         reader.finish().ok_or_else(|| self.other_answer())
     }
 
-    /// The URL at which the Master serves its pages, if it does.
+    /// The URL at which the Master serves its pages. `None`: the Master serves no pages.
     ///
     /// # Errors
+    ///
     /// The Master does not answer.
     pub async fn web_address(&mut self) -> Result<Option<String>, C::Error> {
         let from = StateCursor::beginning();
@@ -108,9 +110,10 @@ impl<C: Carrier> MasterClient<C> {
         Ok(page.head.and_then(|head| head.web_address))
     }
 
-    /// Asks for the history, in the order of the ends, with the Master's time.
+    /// Asks for the history, ordered by the time of the end. Also returns the Master's current time.
     ///
     /// # Errors
+    ///
     /// The Master does not answer, or the answer broke off.
     pub async fn history(&mut self) -> Result<(Timestamp, Vec<PastRow>), C::Error> {
         let mut latest = Timestamp::default();
@@ -126,8 +129,8 @@ impl<C: Carrier> MasterClient<C> {
         Ok((latest, rows))
     }
 
-    /// Asks for all pages of rows from this place on. `page` takes the rows out of an answer, and the place of the next
-    /// row.
+    /// Asks for all pages of rows, beginning at this place. `page` takes the rows and the place of the next row out of
+    /// an answer.
     async fn pages<T, P: Ord>(
         &mut self,
         first: P,
@@ -145,7 +148,7 @@ impl<C: Carrier> MasterClient<C> {
         Ok(all)
     }
 
-    /// Asks for one application by id or name, with all executors that the Master remembers.
+    /// Asks for one application by id or name, with all executors that the Master still lists.
     ///
     /// # Errors
     /// The Master does not answer, or the answer broke off.
@@ -174,9 +177,10 @@ impl<C: Carrier> MasterClient<C> {
         Ok(ApplicationAnswer::Known(whole))
     }
 
-    /// Asks for one application with one page of its executors, from this number on.
+    /// Asks for one application with one page of its executors, beginning with this number.
     ///
     /// # Errors
+    ///
     /// The Master does not answer.
     pub async fn application_from(
         &mut self,
@@ -189,7 +193,7 @@ impl<C: Carrier> MasterClient<C> {
         Ok(answer)
     }
 
-    /// Ends an application at the request of a user, `ann@host`.
+    /// Ends an application at the request of a user, such as `ann@host`.
     ///
     /// # Errors
     /// The Master does not answer.
@@ -200,8 +204,8 @@ impl<C: Carrier> MasterClient<C> {
         Ok(answer)
     }
 
-    /// Decommissions Workers: the Worker with this id, or all on this host. After `within` they end everything that
-    /// still runs.
+    /// Decommissions Workers: the Worker with this id, or all on this host. After `within`, the Workers end the
+    /// executors and cluster drivers that still run.
     ///
     /// # Errors
     /// The Master does not answer.
@@ -222,7 +226,7 @@ impl<C: Carrier> MasterClient<C> {
     /// Submits a cluster driver. Returns its id, or why the Master refuses it.
     ///
     /// # Errors
-    /// The Master does not answer. It may have accepted the cluster driver.
+    /// The Master does not answer. In this case the Master may have accepted the cluster driver.
     pub async fn submit_driver(
         &mut self,
         driver: DriverDescription,
@@ -238,7 +242,7 @@ impl<C: Carrier> MasterClient<C> {
         }
     }
 
-    /// Ends a cluster driver at the request of a user, `ann@host`.
+    /// Ends a cluster driver at the request of a user, such as `ann@host`.
     ///
     /// # Errors
     /// The Master does not answer.
@@ -249,7 +253,7 @@ impl<C: Carrier> MasterClient<C> {
         Ok(answer)
     }
 
-    /// Asks for one cluster driver. `None`: the Master does not know it.
+    /// Asks for one cluster driver. `None`: the Master has no such cluster driver.
     ///
     /// # Errors
     /// The Master does not answer.

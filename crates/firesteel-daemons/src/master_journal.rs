@@ -19,7 +19,7 @@ pub enum StateError {
     /// The journal contains bytes that are not records.
     #[error("{path}: {error}")]
     Unreadable { path: PathBuf, error: UnreadableRecord },
-    /// A Master was to begin with a new state, but there is one already.
+    /// The Master was asked to begin with a new state, but a state already exists.
     #[error(
         "{path} already has the state of a Master, and --new is for a new state. Leave --new out to go on with it, or move \
          it away"
@@ -35,14 +35,15 @@ pub enum StateError {
 #[derive(Debug)]
 pub struct Recorded {
     pub path: PathBuf,
-    /// All records: the image's, and those of each batch since.
+    /// All records: first those of the image (the state at the beginning of the journal), then those of each later
+    /// batch.
     pub batches: Vec<Vec<Record>>,
     pub tail: Tail,
     pub length: u64,
 }
 
 impl Recorded {
-    /// Reads the records of a journal. `None` if there are none yet.
+    /// Reads the records of a journal. `None` if the journal has no records yet.
     ///
     /// # Errors
     /// The journal cannot be read, or is damaged.
@@ -50,8 +51,8 @@ impl Recorded {
         directory.read()?.map(|(path, contents)| Self::decoded(path, &contents)).transpose()
     }
 
-    /// Reads the records of the journal that Masters keep in these servers of ZooKeeper, below this node. `None` if
-    /// there are none yet.
+    /// Reads the records of the journal that Masters keep in these servers of ZooKeeper, below this node. `None` if the
+    /// journal has no records yet.
     ///
     /// # Errors
     /// The servers cannot be reached, or the journal is damaged.
@@ -61,9 +62,10 @@ impl Recorded {
         firesteel_zookeeper::read(&ensemble).await?.map(Self::of).transpose()
     }
 
-    /// Reads the records in a journal file from elsewhere.
+    /// Reads the records in a copy of a journal file.
     ///
     /// # Errors
+    ///
     /// The file is damaged.
     pub fn of((path, file): (PathBuf, Vec<u8>)) -> Result<Self, StateError> {
         match Contents::of(file) {
@@ -79,7 +81,7 @@ impl Recorded {
         }
     }
 
-    /// Whether the state is new. A Master with a new state leaves unknown executors alone for a while.
+    /// Whether the state is new. A Master with a new state does not end unknown executors at once.
     #[must_use]
     pub fn is_new(&self) -> bool {
         let held = |record: &Record| match record {
@@ -89,9 +91,10 @@ impl Recorded {
         self.batches.iter().flatten().rev().find_map(held).unwrap_or(false)
     }
 
-    /// Recovers the Master.
+    /// Recovers the Master from these records.
     ///
     /// # Errors
+    ///
     /// The records contradict each other.
     pub fn recover(self, config: Config, now: Timestamp) -> Result<Master, StateError> {
         let path = self.path;
@@ -136,7 +139,7 @@ pub fn take_over(
     begin(recorded, znodes, &place, config, now)
 }
 
-/// Recovers the Master from these records, which were read from this place, and begins a new generation.
+/// Recovers the Master from these records, which were read from this place. Begins a new generation.
 fn begin(
     recorded: Option<Recorded>,
     storage: impl Storage + 'static,

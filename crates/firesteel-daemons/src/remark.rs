@@ -4,7 +4,7 @@ use std::fmt;
 
 use firesteel_engine::driver::{MasterStatus, Note};
 
-/// A remark, followed by the command that tells more, if there is one.
+/// A remark, followed by the command that shows more, if there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct Remark<'a>(pub &'a Note);
 

@@ -17,7 +17,7 @@ pub struct LogAddress {
     pub worker: WorkerId,
     pub host: String,
     pub port: u16,
-    /// The directory on that host with the log. Empty if the Worker does not tell its directories.
+    /// The directory on the Worker's host that contains the log. Empty if the Worker does not report its directories.
     pub directory: String,
 }
 
@@ -42,12 +42,12 @@ impl LogAddress {
 pub enum LogError {
     #[error("Worker {worker} does not answer: {error}; the logs are on {host} in {directory}")]
     OutOfReach { worker: WorkerId, error: CallError, host: String, directory: String },
-    /// The Worker is Spark's own.
+    /// The Worker is one of Spark's own Workers.
     #[error(
         "Worker {worker} is one of Spark's own: its web page and its work directory on {host} have the logs"
     )]
     Foreign { worker: WorkerId, host: String },
-    /// The Worker has no such log.
+    /// The Worker does not have the requested log.
     #[error("Worker {worker} has no such log of {author}: {refusal}")]
     Refused { worker: WorkerId, author: LogAuthor, refusal: RefusedLog },
     /// The response of the Worker belongs to another request.
@@ -55,8 +55,8 @@ pub enum LogError {
     OtherAnswer { worker: WorkerId },
 }
 
-/// The logs of one executor or cluster driver. The file of standard error starts with a header that says how its author
-/// was started. The header is left out, so that only the author's own output is shown.
+/// The logs of one executor or cluster driver. The file of standard error starts with a header that says how the log's
+/// author was started. The header is left out, so that only the author's own output is shown.
 #[derive(Debug)]
 pub struct WorkerLog<'a> {
     place: &'a LogAddress,
@@ -69,7 +69,7 @@ impl<'a> WorkerLog<'a> {
     /// Dials the Worker as this client. A name is enough for a client outside of local clusters.
     ///
     /// # Errors
-    /// The Worker cannot be reached, or is not Firesteel's.
+    /// The Worker cannot be reached, or is not a Firesteel Worker.
     pub async fn open(place: &'a LogAddress, client: impl Into<Introduction>) -> Result<Self, LogError> {
         // Only Spark's Workers do not tell their directories.
         if place.directory.is_empty() {
@@ -83,10 +83,10 @@ impl<'a> WorkerLog<'a> {
         }
     }
 
-    /// Reads a piece of the log. Positions are the Worker's, so they include the header.
+    /// Reads a piece of the log. As on the Worker, positions include the header.
     ///
     /// # Errors
-    /// There is no such log, or the Worker can no longer be reached.
+    /// The log does not exist, or the Worker can no longer be reached.
     pub async fn piece(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, LogError> {
         match (stream, self.header, from) {
             (Stream::Stdout, _, _) => self.ask(stream, from).await,
@@ -106,9 +106,10 @@ impl<'a> WorkerLog<'a> {
         }
     }
 
-    /// The number of bytes that were written so far.
+    /// The number of bytes that were written to the log so far.
     ///
     /// # Errors
+    ///
     /// The same as for [`Self::piece`].
     pub async fn length(&mut self, stream: Stream) -> Result<u64, LogError> {
         let piece = self.piece(stream, LogStart::LastBytes(0)).await?;

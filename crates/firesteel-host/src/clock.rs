@@ -6,7 +6,7 @@ use firesteel_protocol::Timestamp;
 use tokio::time::Instant;
 
 /// A daemon's clock. It reads the wall clock once, at the daemon's start, and follows the monotonic clock from then on.
-/// So it never goes back, even if somebody changes the machine's date.
+/// So the clock never goes back, even if somebody changes the machine's date.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     wall: Timestamp,
@@ -21,7 +21,7 @@ impl Clock {
     }
 
     /// A clock that shows at least this time: the same clock, or one that starts at this time. For a time that was
-    /// written down, because somebody may have set the machine's date back since.
+    /// written down earlier: somebody may have set the machine's date back since then.
     #[must_use]
     pub fn not_before(self, time: Timestamp) -> Self {
         if self.now() >= time { self } else { Self { wall: time, started: Instant::now() } }
@@ -32,8 +32,8 @@ impl Clock {
         self.wall + self.started.elapsed()
     }
 
-    /// The instant of this time on the runtime's monotonic clock, for its timers. A time in the past gives the current
-    /// instant.
+    /// The instant of this time on the runtime's monotonic clock, for timers of the runtime. A time in the past gives
+    /// the current instant.
     #[must_use]
     pub fn instant(&self, time: Timestamp) -> Instant {
         self.started + time.since(self.wall)

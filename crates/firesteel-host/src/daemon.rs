@@ -14,18 +14,18 @@ use crate::signals::EndRequests;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Announcement {
     InLog,
-    /// It also prints one line of JSON on standard output, for programs that wait for it:
+    /// Also prints one line of JSON on standard output, for programs that wait until the daemon is ready:
     /// `{"url":"spark://..","http":"http://.."}`.
     OnStdout,
 }
 
-/// What ends a daemon.
+/// The event that ends a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// The daemon runs until a signal asks it to end.
     UntilAsked,
-    /// The daemon runs until its standard input ends or a signal asks it to end. The process at the other end of that
-    /// pipe cannot leave the daemon behind, even if it crashes.
+    /// The daemon runs until its standard input ends or a signal asks it to end. So the daemon ends with the process
+    /// that holds the other end of the pipe, even if that process crashes.
     UntilStdinCloses,
 }
 
@@ -47,7 +47,7 @@ impl Lifetime {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Ready {
     pub url: String,
-    /// The URL at which it serves HTTP, `http://host:port/`, if it does.
+    /// The URL at which the daemon serves HTTP, `http://host:port/`. `None`: the daemon serves no HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
 }

@@ -1,5 +1,4 @@
-//! The exit codes of all commands, in one table. Help, man pages and docs/EXIT-CODES.md are generated from
-//! it.
+//! The exit codes of all commands, in one table. Help, man pages and docs/EXIT-CODES.md are generated from this table.
 
 use std::fmt::Write as _;
 
@@ -12,13 +11,13 @@ pub const FAILURE: u8 = 1;
 pub const USAGE: u8 = 2;
 /// No Master, or no ResourceManager, could be reached.
 pub const UNREACHABLE: u8 = 69;
-/// The machine has too few processes, open files or little memory to start.
+/// The machine has too little memory, or too few processes or open files, to start.
 pub const SHORTAGE: u8 = 71;
-/// A Master did not answer in time, or its answer broke off.
+/// A Master did not answer in time, or the answer broke off.
 pub const NO_ANSWER: u8 = 75;
-/// What listens at a Master's address is no Master of this version.
+/// The program that listens at a Master's address is not a Master of this version.
 pub const NO_MASTER: u8 = 76;
-/// The reader of standard output closed it.
+/// The program that reads standard output closed the pipe.
 pub const READER_GONE: u8 = 141;
 /// A settings file or an environment variable is wrong.
 pub const CONFIGURATION: u8 = 78;

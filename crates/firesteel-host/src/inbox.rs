@@ -1,8 +1,8 @@
 //! The inbox of an owner: events that wait for their turn.
 //!
 //! Events of the daemon's own tasks and messages from connections have separate queues. While an owner cannot handle
-//! messages of peers, it still receives the events of its own tasks, so neither kind ever waits for the other. Peers
-//! take turns, as [`FairQueue`] describes.
+//! messages of peers, it still receives the events of its own tasks, so these events never wait for messages, nor
+//! messages for them. Peers take turns, as [`FairQueue`] describes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -22,11 +22,11 @@ use crate::net::{Arrival, Disconnect, PeerInfo};
 /// The maximum number of waiting events of the daemon's own tasks.
 const OWN: usize = 1024;
 
-/// The shortest time between two searches for the oldest entry, which visit all peers.
+/// The shortest time between two searches for the oldest entry. A search visits all peers.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The sending end of an owner's inbox. A sender waits until there is room. A connection is not read while it waits. A
-/// task of the daemon waits in [`send`](Inbox::send).
+/// The sending end of an owner's inbox. A sender waits while the inbox is full: a connection stops reading, and a task
+/// of the daemon waits in [`send`](Inbox::send).
 #[derive(Debug)]
 pub struct Inbox<E> {
     own: mpsc::Sender<E>,
@@ -47,9 +47,10 @@ struct PeerEntries<E> {
 struct State<E> {
     /// Each entry with the time when it arrived.
     queue: FairQueue<(Timestamp, InboxEntry<E>)>,
-    /// The tasks of connections that wait for room, in the order in which they began to wait.
+    /// The tasks of connections that wait until the inbox has room, in the order in which they began to wait.
     waiting: VecDeque<Waker>,
-    /// The arrival times of messages that wait for room, by lane. A connection reads no further meanwhile.
+    /// The arrival times of messages that wait until the inbox has room, by lane. Meanwhile their connections read
+    /// nothing more.
     outside: BTreeMap<PeerId, Timestamp>,
     /// Whether the owner has ended.
     is_closed: bool,
@@ -66,7 +67,7 @@ pub enum InboxEntry<E> {
     Opened(Box<Opened<E>>),
     Message {
         peer: PeerId,
-        /// The message as an event of the machine.
+        /// The message, as an event for the owner's state machine.
         event: E,
     },
     Closed {
@@ -79,7 +80,7 @@ pub enum InboxEntry<E> {
 pub struct Opened<E> {
     pub(crate) info: PeerInfo,
     pub(crate) outbound: Outbound,
-    /// The event for the machine, if this side dialled.
+    /// The event for the owner's state machine, if this side opened the connection.
     pub(crate) event: Option<E>,
 }
 
@@ -88,7 +89,7 @@ pub struct Opened<E> {
 pub struct InboxReceiver<E> {
     own: mpsc::Receiver<E>,
     peers: Arc<PeerEntries<E>>,
-    /// The last search for the oldest entry.
+    /// The result of the last search for the oldest entry.
     look: Option<InboxState>,
 }
 
@@ -100,7 +101,7 @@ struct InboxState {
 }
 
 impl<E> InboxReceiver<E> {
-    /// The next entry of either kind. May be dropped and called again.
+    /// The next entry of either kind. The future may be dropped and called again.
     pub async fn recv(&mut self) -> Option<InboxEntry<E>> {
         let peers = &self.peers;
         tokio::select! {
@@ -109,13 +110,13 @@ impl<E> InboxReceiver<E> {
         }
     }
 
-    /// The next event of the daemon's own tasks. May be dropped and called again.
+    /// The next event of the daemon's own tasks. The future may be dropped and called again.
     pub async fn recv_own(&mut self) -> Option<InboxEntry<E>> {
         self.own.recv().await.map(InboxEntry::Own)
     }
 
-    /// Everything that arrived from peers before the returned time has been received. About now, unless something
-    /// waits.
+    /// The time before which everything that arrived from peers has been received: about the present time, or the
+    /// arrival of the oldest waiting entry.
     pub(crate) fn heard_until(&mut self, now: Timestamp) -> Timestamp {
         let look = match self.look {
             Some(look) if now.since(look.at) < LOOK => look,
@@ -125,7 +126,7 @@ impl<E> InboxReceiver<E> {
         look.heard_until
     }
 
-    /// Whether no entries of peers wait.
+    /// Whether no entry of a peer waits.
     pub(crate) fn is_quiet(&self) -> bool {
         self.peers.state().queue.is_empty()
     }
@@ -140,7 +141,7 @@ impl<E> InboxReceiver<E> {
 }
 
 impl<E> Drop for InboxReceiver<E> {
-    /// Releases all tasks that wait for room.
+    /// Wakes all tasks that wait until the inbox has room.
     fn drop(&mut self) {
         let mut state = self.peers.state();
         state.is_closed = true;
@@ -165,7 +166,7 @@ impl<E> PeerEntries<E> {
         }
     }
 
-    /// When the oldest waiting entry arrived, in the queue or waiting for room in it.
+    /// When the oldest waiting entry arrived. Entries that still wait until the queue has room count, too.
     fn oldest(&self) -> Option<Timestamp> {
         let state = self.state();
         let inside = state.queue.heads().map(|(came, _)| *came);
@@ -185,7 +186,7 @@ impl<E> PeerEntries<E> {
         popped.map(|(_, (_, entry))| entry)
     }
 
-    /// Adds an entry without a limit, because a connection has few such entries in its life.
+    /// Adds an entry even if the queue is full, because a connection has only a few entries of this kind.
     fn push(
         &self,
         lane: PeerId,
@@ -227,8 +228,8 @@ impl<E> Clone for Inbox<E> {
 }
 
 impl<E> Inbox<E> {
-    /// Sends an event to the owner and waits until there is room. The owner itself must never call this, because it
-    /// would wait for itself: see [`crate::owner::Context::raise`].
+    /// Sends an event to the owner and waits until the inbox has room. The owner itself must never call this, because
+    /// the owner would wait for itself: see [`crate::owner::Context::raise`].
     ///
     /// # Errors
     /// The owner has ended.
@@ -244,7 +245,7 @@ impl<E> Inbox<E> {
         self.own.blocking_send(event).map_err(|_| OwnerGone)
     }
 
-    /// The number of waiting messages of peers, and the number of bytes that they count for.
+    /// The number of waiting messages of peers, and their total size in bytes.
     pub(crate) fn waiting(&self) -> (usize, usize) {
         let state = self.peers.state();
         (state.queue.len(), state.queue.bytes())
@@ -254,8 +255,8 @@ impl<E> Inbox<E> {
         self.clock.now()
     }
 
-    /// This inbox for several peers that share a lane. They take turns as one peer, and all their messages leave in the
-    /// order in which they arrived.
+    /// This inbox for several peers that share a lane. They take turns as one peer. All their messages are received in
+    /// the order in which they arrived.
     pub(crate) fn in_lane(&self, lane: PeerId) -> Self {
         Self { lane: Some(lane), ..self.clone() }
     }
@@ -279,13 +280,13 @@ impl<E> Inbox<E> {
         self.push(info.id, urgency, InboxEntry::Opened(Box::new(Opened { info, outbound, event })))
     }
 
-    /// Adds an event of the owner's after everything that has arrived from the peer.
+    /// Adds an event of the owner, after everything that has arrived from the peer.
     pub(crate) fn after_arrived(&self, peer: PeerId, urgency: Urgency, event: E) -> Result<(), OwnerGone> {
         self.push(peer, urgency, InboxEntry::Message { peer, event })
     }
 
-    /// Waits until there is room for a message of this size, and adds it. Each entry counts with its own memory as
-    /// well, since most messages are shorter than an entry.
+    /// Waits until the inbox has room for a message of this size, and adds the message. The memory of the entry itself
+    /// counts as well, since most messages are shorter than an entry.
     pub(crate) async fn message(
         &self,
         arrival: Arrival,
@@ -318,7 +319,8 @@ impl<E> Inbox<E> {
         .await
     }
 
-    /// Adds the end of a connection, unless the owner has ended. Drops the connection's messages that waited for room.
+    /// Adds the end of a connection, unless the owner has ended. Drops messages of the connection that still wait until
+    /// the inbox has room.
     pub(crate) fn closed(&self, peer: PeerId, why: Disconnect) {
         self.peers.state().outside.remove(&self.lane_of(peer));
         let _ = self.push(peer, Urgency::Ordinary, InboxEntry::Closed { peer, why });

@@ -1,9 +1,9 @@
 //! Leases: how long a daemon may send messages.
 //!
-//! An elected Master leads as long as its lease lasts. When the lease is over, another Master may act: no more messages
-//! leave this one, and its connections are closed at once. The lease uses a clock that nobody can set, and that also
-//! counts while the machine is suspended. The clock is checked before each write. So a process that was stopped for a
-//! while sends nothing when it runs again.
+//! An elected Master leads as long as its lease lasts. When the lease ends, another Master may act. So the former
+//! leader sends no more messages, and its connections are closed at once. The lease uses a clock that nobody can set,
+//! and that goes on while the machine is suspended. The clock is checked before each write. So a process that was
+//! stopped for a while sends nothing when it runs again.
 
 use std::ops::Add;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use tokio_util::sync::CancellationToken;
 
-/// A moment of the clock that counts from the start of the machine, also while it is suspended.
+/// A moment of the clock that counts from the start of the machine, and goes on while the machine is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(Duration);
 
@@ -21,7 +21,7 @@ impl Moment {
     /// The present moment.
     ///
     /// # Panics
-    /// The system has no such clock: it is not Linux.
+    /// The system does not have this clock, because it is not Linux.
     #[must_use]
     pub fn now() -> Self {
         Self(clock_gettime(ClockId::CLOCK_BOOTTIME).expect("Linux has this clock").into())
@@ -38,7 +38,7 @@ impl Add<Duration> for Moment {
 
 #[derive(Clone, Debug)]
 pub struct Lease {
-    /// The [`Moment`] of its end, in nanoseconds.
+    /// The [`Moment`] when the lease ends, in nanoseconds.
     end: Arc<AtomicU64>,
     over: CancellationToken,
 }
@@ -59,7 +59,7 @@ impl Lease {
         lease
     }
 
-    /// Extends the lease until this moment. A lease that is over stays over.
+    /// Extends the lease until this moment. A lease that has ended cannot be extended.
     pub fn extend(&self, Moment(end): Moment) {
         self.end.fetch_max(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
@@ -83,7 +83,7 @@ impl Lease {
         !self.over.is_cancelled()
     }
 
-    /// The remaining time. `None`: the lease has no end.
+    /// The remaining time of the lease. `None`: the lease has no end.
     fn left(&self) -> Option<Duration> {
         let Moment(now) = self.has_end().then(Moment::now)?;
         Some(Duration::from_nanos(self.end.load(Ordering::Relaxed)).saturating_sub(now))
@@ -104,7 +104,7 @@ impl Lease {
         }
     }
 
-    /// A token that is cancelled when the lease is over.
+    /// A token that is cancelled when the lease ends.
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.over
     }

@@ -1,8 +1,8 @@
 //! The base of every daemon: the loop that owns a state machine, its network connections, and the operating system
 //! around it.
 //!
-//! This crate knows the contract of a state machine ([`firesteel_protocol::Machine`]) and the framing of messages. It
-//! knows no particular state machine.
+//! This crate depends only on the contract of a state machine ([`firesteel_protocol::Machine`]) and on the framing of
+//! messages, and on no particular state machine.
 //!
 //! - [`owner`]: the loop. It takes events from the [`inbox`], applies them and has the effects performed.
 //! - [`inbox`]: the bounded queue in front of the loop.

@@ -1,14 +1,14 @@
 //! Meters: numbers that a daemon counts while it works, and that other threads read at any time.
 //!
-//! Counting takes a few nanoseconds and never waits. A reader may see one of two related numbers earlier than the
-//! other.
+//! Counting takes a few nanoseconds and never waits. A thread that reads two related numbers may see one of them
+//! updated before the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use firesteel_protocol::wire::Role;
 
-/// The upper bounds of a histogram's buckets. One more bucket has all longer durations.
+/// The upper bounds of a histogram's buckets. One more bucket counts all longer durations.
 pub const BOUNDS: [Duration; 17] = {
     const MICROS: [u64; 17] = [
         10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
@@ -46,7 +46,7 @@ pub struct Histogram {
 /// A snapshot of a histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// The number of durations in each bucket: one per bound of [`BOUNDS`], and the last one.
+    /// The number of durations in each bucket: one bucket per bound of [`BOUNDS`], and one for longer durations.
     pub buckets: [u64; BOUNDS.len() + 1],
     pub sum: Duration,
 }
@@ -70,7 +70,7 @@ impl Histogram {
 /// The meters of a daemon's owner loop.
 #[derive(Debug, Default)]
 pub struct OwnerMeter {
-    /// How long the machine took to apply each event, including its scheduling pass.
+    /// How long the state machine took to apply each event, including the machine's scheduling pass.
     pub applied: Histogram,
     opened: [Counter; ROLES.len()],
     closed: [Counter; ROLES.len()],
@@ -114,7 +114,7 @@ impl OwnerMeter {
 pub struct Traffic {
     /// The number of messages of peers that wait in the inbox.
     pub inbox_messages: u64,
-    /// The number of bytes that these messages count for.
+    /// The total size in bytes of these waiting messages, as the inbox's limit counts it.
     pub inbox_bytes: u64,
     /// The number of bytes that wait to be sent to peers.
     pub outbox_bytes: u64,

@@ -62,9 +62,9 @@
 //!   waiting events, once for each connection.
 //! - No message leaves the daemon before [`Shell::commit`] has made the durable changes before it durable. Events are
 //!   handled meanwhile; their messages wait for the next commit.
-//! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of its
+//! - `Disconnected` comes exactly once for each connection that was reported to the machine, after all messages of the
 //!   peer. After the machine closed a connection, only `Disconnected` still comes from it.
-//! - A service manager that watches the daemon gets reports as long as the loop turns.
+//! - A service manager that watches the daemon gets reports as long as the loop runs.
 //! - When the machine is done, queued messages are sent within a bounded time.
 
 use std::collections::VecDeque;
@@ -87,15 +87,15 @@ use crate::net::{Introduction, Peers, QueueLimits};
 use crate::service_manager::Watchdog;
 use crate::signals::{EndRequest, EndRequests};
 
-/// The maximum number of events in one batch. Their messages are handed over to the connections together.
+/// The maximum number of events in one batch. The messages of a batch are handed over to the connections together.
 const EVENTS: usize = 1024;
 
-/// A batch ends when its events have sent this number of bytes, so that the gathered messages stay small. If these wait
-/// for a commit, further events wait, too.
+/// A batch of events ends when the events have sent this number of bytes, so that the gathered messages stay small. If
+/// these messages wait for a commit, further events wait, too.
 const BYTES: usize = 16 << 20;
 
 /// [`Context::hear_nobody`] closes at most this number of connections at once, and then pauses. So it disconnects
-/// 20,000 peers a second, which is about the number that a Master can register again.
+/// 20,000 peers per second, which is about the rate at which a Master can register peers again.
 const PARTING_AT_ONCE: usize = 100;
 const PARTING_PAUSE: Duration = Duration::from_millis(5);
 
@@ -104,7 +104,8 @@ pub trait Shell {
     type Machine: Machine;
     type End;
 
-    /// The machine's event for a deadline that has come. Everything that arrived before `heard_until` has been handled.
+    /// The machine's event for a deadline that has come. Everything that arrived before `heard_until` has already been
+    /// handled.
     fn deadline(heard_until: Timestamp) -> <Self::Machine as Machine>::Event;
 
     /// The machine's event for a connection that has ended.
@@ -118,32 +119,32 @@ pub trait Shell {
         context: &mut Context<<Self::Machine as Machine>::Event>,
     ) -> ControlFlow<Self::End>;
 
-    /// Begins to make the changes since the last commit durable. The messages of their events leave the daemon when
-    /// this is done. Returns `None` if there are none. No other commit begins before this one is done. If `is_quiet`,
-    /// no event waits, so the commit may block the loop.
+    /// Begins to make the changes since the last commit durable. The messages of these events leave the daemon when the
+    /// commit is done. Returns `None` if nothing changed. No other commit begins before this one is done. If
+    /// `is_quiet`, no event waits, so the commit may block the loop.
     fn commit(&mut self, _machine: &Self::Machine, _is_quiet: bool) -> Option<Commit<Self::End>> {
         None
     }
 
-    /// Whether the shell's own queue is full. Until [`drain`](Self::drain) has made room, the owner handles events of
-    /// the daemon's own tasks, deadlines and requests to end, but no messages of peers.
+    /// Whether this shell's own queue is full. Until [`drain`](Self::drain) has emptied part of it, the owner still
+    /// handles events of the daemon's own tasks, deadlines and requests to end, but not the messages of peers.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// Waits until there is room. May be dropped and called again.
+    /// Waits until the queue is no longer full. The future may be dropped and called again.
     fn drain(&mut self) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 
-    /// Handles a request to end. `Break` ends the daemon at once; `Continue` gives the machine an event.
+    /// Handles a request to end. `Break` ends the daemon at once; `Continue` passes an event to the machine.
     fn asked_to_end(
         &mut self,
         request: EndRequest,
     ) -> ControlFlow<Self::End, <Self::Machine as Machine>::Event>;
 }
 
-/// A commit in progress. `Break` ends the daemon: messages that wait for the commit never leave it.
+/// A commit in progress. `Break` ends the daemon, and messages that wait for the commit are never sent.
 pub type Commit<End> = BoxFuture<'static, ControlFlow<End>>;
 
 #[derive(Debug)]
@@ -156,7 +157,8 @@ pub struct Context<E> {
 }
 
 impl<E: Send + 'static> Context<E> {
-    /// Makes the context of a daemon. Peers are told `role` and `name`. `limits` apply to the queue of each peer.
+    /// Makes the context of a daemon. Peers receive `role` and `name` in the handshake. `limits` apply to the queue of
+    /// each peer.
     #[must_use]
     pub fn new(role: Role, name: &str, limits: QueueLimits, clock: Clock) -> Self {
         Self::introduced(Introduction::new(role, name), limits, clock)
@@ -168,8 +170,8 @@ impl<E: Send + 'static> Context<E> {
         Self::with_lease(ours, limits, clock, Lease::default())
     }
 
-    /// Makes the context of a daemon with this introduction, which may send during this lease. When the lease is over,
-    /// connections are closed at once, and the caller that runs the daemon drops it.
+    /// Makes the context of a daemon with this introduction and this lease. The daemon may send only during the lease.
+    /// When the lease ends, connections are closed at once, and the caller that runs the daemon drops it.
     #[must_use]
     pub fn with_lease(
         ours: impl Into<Introduction>,
@@ -182,9 +184,9 @@ impl<E: Send + 'static> Context<E> {
         Self { peers, clock, inbox, receiver, raised: VecDeque::new() }
     }
 
-    /// Serves peers without a machine: their messages are dropped, and they get none. When `over` returns, it stops
-    /// accepting and disconnects the peers, drivers first, a few at a time. They all reconnect, and so the first ones
-    /// need not wait for thousands of others.
+    /// Serves peers without a machine: their messages are dropped, and the daemon sends none. When `over` returns, this
+    /// stops accepting and disconnects the peers, drivers first, a few at a time. All peers then reconnect. Because
+    /// they come a few at a time, the first ones need not wait for thousands of others.
     pub async fn hear_nobody(mut self, disconnected: fn(PeerId) -> E, over: impl Future<Output = ()>) {
         let mut over = std::pin::pin!(over);
         loop {
@@ -221,8 +223,8 @@ impl<E: Send + 'static> Context<E> {
         self.inbox.clone()
     }
 
-    /// Gives the machine an event after the current effects and before the entries of the inbox. For facts that are
-    /// known at once. The shell must limit the number of such events.
+    /// Passes an event to the machine after the current effects and before the entries of the inbox. Used for results
+    /// that are known at once. The caller must limit the number of these events.
     pub fn raise(&mut self, event: E) {
         self.raised.push_back(event);
     }
@@ -280,8 +282,8 @@ pub async fn run<S: Shell>(
     }
 }
 
-/// Waits for the commit in progress, makes everything else durable, and hands it over. If that succeeds, the daemon
-/// ends as given.
+/// Waits for the commit in progress, then makes all remaining changes durable and hands over their messages. If that
+/// succeeds, the daemon ends with the given result.
 async fn last_commits<S: Shell>(
     machine: &S::Machine,
     shell: &mut S,
@@ -311,8 +313,8 @@ async fn last_commits<S: Shell>(
     }
 }
 
-/// Applies this event, and waiting events up to [`EVENTS`] or [`BYTES`]. The answer to an urgent event does not wait
-/// for further events.
+/// Applies this event, and waiting events up to [`EVENTS`] or [`BYTES`]. An urgent event ends the batch, so that its
+/// answer does not wait for further events.
 fn batch<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
@@ -350,11 +352,11 @@ fn next_now<S: Shell>(shell: &S, context: &mut Context<EventOf<S>>) -> Option<(O
 }
 
 enum Next<E, End> {
-    /// It applies an event. The peer is the event's origin.
+    /// The loop applies an event. The peer is the event's origin.
     Event(Option<PeerId>, E),
     /// Nothing: the event does not concern the machine.
     Nothing,
-    /// It hands over the messages that waited for the commit, or ends.
+    /// The loop hands over the messages that waited for the commit, or ends.
     Committed(ControlFlow<End>),
     Asked(End),
 }
@@ -441,8 +443,8 @@ async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {
     end
 }
 
-/// Writes a note of the machine into the log, within the event's span. The text contains the ids, too. So the names of
-/// the fields with ids begin with `id.`.
+/// Writes a note of the machine into the log, within the event's span. The text also contains the ids. So fields that
+/// hold ids have names that begin with `id.`.
 pub fn note(level: NoteLevel, mentions: Mentions<'_>, note: &dyn fmt::Display) {
     let Mentions { app, executor, worker, driver, peer } = mentions;
     let (app, worker, driver) = (app.map(display), worker.map(display), driver.map(display));

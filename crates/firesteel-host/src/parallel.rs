@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Computes every case on at most this number of threads, including the caller's. The results are in the order of the
-/// cases. If the system gives fewer threads, those compute all cases.
+/// cases. If the system provides fewer threads, these threads compute all cases.
 ///
 /// # Panics
 /// A case panics.

@@ -15,7 +15,7 @@ use crate::standard::{self, Standard};
 pub const REPLACEMENT: char = '\u{fffd}';
 
 /// Whether a terminal would obey this character instead of showing it: control characters, bidirectional marks, and the
-/// separators of lines and paragraphs. Also true for the private-use characters that stand for bytes outside of UTF-8.
+/// separators of lines and paragraphs. The private-use characters that represent bytes outside of UTF-8 count, too.
 #[must_use]
 pub fn is_hidden(letter: char) -> bool {
     let is_mark = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
@@ -58,12 +58,12 @@ fn can_draw(locale: Option<&str>, term: Option<&str>) -> bool {
     is_utf8 && term != Some("dumb")
 }
 
-/// How a writer shows a hidden character.
+/// The way in which a writer shows a hidden character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// As [`REPLACEMENT`].
     Replaced,
-    /// As an escape of JSON, which readers turn into the character again.
+    /// As a JSON escape. Programs that read the JSON get the original character back.
     Escaped,
 }
 
@@ -85,13 +85,13 @@ pub fn stderr() -> Plain<Standard<StderrLock<'static>>> {
     Plain { out: standard::stderr().lock(), form: Form::Replaced }
 }
 
-/// Standard output for JSON. Nothing is lost: hidden characters are written as `\u` escapes.
+/// Standard output for JSON. Hidden characters are not lost: they are written as `\u` escapes.
 #[must_use]
 pub fn json() -> Plain<Standard<StdoutLock<'static>>> {
     Plain { out: standard::stdout().lock(), form: Form::Escaped }
 }
 
-/// Replaces hidden characters in JSON with `\u` escapes. In valid JSON they occur only in strings.
+/// Replaces hidden characters in JSON with `\u` escapes. In valid JSON, hidden characters occur only in strings.
 #[must_use]
 pub fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());

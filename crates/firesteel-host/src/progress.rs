@@ -16,7 +16,7 @@ use crate::plain::{self, clean};
 /// Whether a progress bar is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
-    /// Show remarks, and a bar if standard error is a terminal that can draw one.
+    /// Show remarks. Also show a bar if standard error is a terminal that can draw one.
     Auto,
     /// Show no bar, and no remarks except errors.
     Quiet,
@@ -82,18 +82,18 @@ pub fn grouped(count: u64) -> HumanCount {
 pub struct Progress {
     bar: ProgressBar,
     show: Show,
-    /// Whether other output is being printed in place of the bar. This may take long.
+    /// Whether other output is being printed in place of the bar. Printing may take a long time.
     away: Arc<AtomicBool>,
     /// Whether the bar was updated at least once.
     drawn: Arc<AtomicBool>,
     /// The width of the bar itself; 0 while the number of all items is unknown.
     width: Arc<AtomicUsize>,
-    /// If no bar can be drawn: the number of minutes of the run that got a line.
+    /// The number of minutes of the run for which a line was written. Used only if no bar can be drawn.
     minutes: Arc<AtomicU64>,
 }
 
 impl Progress {
-    /// Makes a bar, which is hidden if it cannot be drawn.
+    /// Makes a progress bar. The bar is hidden if the terminal cannot draw it.
     #[must_use]
     pub fn new(show: Show) -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -115,14 +115,14 @@ impl Progress {
         Self::new(self.show)
     }
 
-    /// Whether a bar is on the screen that other output would garble.
+    /// Whether the screen shows a bar that other output would garble.
     #[must_use]
     pub fn is_visible(&self) -> bool {
         !self.bar.is_hidden()
     }
 
-    /// Shows the current progress of the run on the bar. If none can be drawn (a file, a service manager's log), writes
-    /// a line each minute.
+    /// Shows the current progress of the run on the bar. If no bar can be drawn (standard error is a file or a service
+    /// manager's log), writes one line per minute.
     pub fn update(&self, progress: &RunProgress) {
         if self.bar.is_hidden() && self.begins_a_minute(progress.elapsed) {
             self.remark(progress);
@@ -146,7 +146,7 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Whether a minute of the run has begun since the last call.
+    /// Whether the run has entered a new minute since the last call.
     fn begins_a_minute(&self, elapsed: Duration) -> bool {
         let minute = elapsed.as_secs() / 60;
         self.minutes.fetch_max(minute, Ordering::AcqRel) < minute
@@ -164,7 +164,7 @@ impl Progress {
         self.say(format_args!("firesteel: {}", clean(&error.to_string())));
     }
 
-    /// Writes a line or several on standard error, above the bar.
+    /// Writes one or more lines on standard error, above the bar.
     pub fn say(&self, lines: impl fmt::Display) {
         // One write, so that lines of several processes do not mix. A failed write cannot be reported
         // anywhere.
@@ -172,8 +172,8 @@ impl Progress {
         let _ = self.suspend(|| plain::stderr().write_all(lines.as_bytes()));
     }
 
-    /// Prints with the bar out of the way. Meanwhile updates are skipped and remarks wait. `print` must not
-    /// call other methods of this type.
+    /// Hides the bar while `print` runs. Meanwhile updates are skipped and remarks wait. `print` must not call other
+    /// methods of this type.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         // A bar that was never drawn is not drawn now either.
         if !self.drawn.load(Ordering::Acquire) {
@@ -185,7 +185,7 @@ impl Progress {
         printed
     }
 
-    /// Removes the bar for good.
+    /// Removes the bar. The bar is not shown again.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
         self.drawn.store(false, Ordering::Release);

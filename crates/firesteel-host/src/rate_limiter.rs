@@ -1,4 +1,4 @@
-//! Limits log lines that anybody on the network can cause, so that they do not fill the disk.
+//! Limits log lines that any program on the network can cause, so that they do not fill the disk.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// Limits the lines of one kind.
 #[derive(Debug)]
 pub struct RateLimiter {
-    /// The maximum number of such lines per minute.
+    /// The maximum number of these lines per minute.
     most: u32,
     minute: Mutex<Option<Minute>>,
 }
@@ -21,7 +21,7 @@ struct Minute {
     left_out: u64,
 }
 
-/// The number of lines left out before the current one. Displays nothing if it is 0.
+/// The number of lines left out before the current line. Displays nothing if the number is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftOut(u64);
 
@@ -31,7 +31,7 @@ impl RateLimiter {
         Self { most, minute: Mutex::default() }
     }
 
-    /// Whether the next line may be written. If so, returns how many were left out before it.
+    /// Whether the next line may be written. If it may, returns how many lines were left out before it.
     pub fn next(&self) -> Option<LeftOut> {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

@@ -1,4 +1,4 @@
-//! Runtimes for asynchronous tasks. If the machine gives no threads for them, this is an error and no panic.
+//! Runtimes for asynchronous tasks. A lack of threads is reported as an error instead of a panic.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -17,8 +17,8 @@ static HOOK: Mutex<()> = Mutex::new(());
 
 /// Starts a runtime with this number of threads of this name.
 ///
-/// Tokio panics if the system gives no thread, and then waits for the threads that it got, which never end. So a
-/// separate thread starts the runtime. If that thread panics, the caller does not wait for it.
+/// If the system provides too few threads, Tokio panics. It then waits forever for the threads that it has already
+/// started. So a separate thread starts the runtime. If that thread panics, the caller does not wait for it.
 ///
 /// # Errors
 /// The system gives too few threads or open files.

@@ -1,17 +1,17 @@
-//! The service manager that started a daemon, such as systemd. The daemon tells it when it is ready, what it does, and
-//! that its loop turns. Without a service manager, nothing is sent.
+//! The service manager that started a daemon, such as systemd. The daemon reports when it is ready, what it is doing,
+//! and that its loop still runs. Without a service manager, nothing is sent.
 
 use std::time::Duration;
 
 use sd_notify::NotifyState;
 use tokio::time::{Instant, sleep_until};
 
-/// Reports that the daemon is ready, and what it does, in a few words for `systemctl status`.
+/// Reports that the daemon is ready, and describes what it does in a few words for `systemctl status`.
 pub fn ready(status: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// Reports what the daemon does now.
+/// Reports what the daemon is doing now.
 pub fn status(status: &str) {
     tell(&[NotifyState::Status(status)]);
 }
@@ -26,23 +26,23 @@ fn tell(state: &[NotifyState<'_>]) {
     }
 }
 
-/// Reports periodically that a loop turns. A service manager that gets no report within its time (`WatchdogSec=`) kills
-/// the daemon and starts it again.
+/// Reports periodically that a loop still runs. If the service manager gets no report within its timeout
+/// (`WatchdogSec=`), it kills and restarts the daemon.
 #[derive(Debug)]
 pub struct Watchdog {
-    /// Half of the service manager's time. `None` if it does not watch.
+    /// Half of the service manager's timeout. `None` if the service manager does not watch this process.
     every: Option<Duration>,
     next: Instant,
 }
 
 impl Watchdog {
-    /// A watchdog that is due at once, if this process is watched.
+    /// A watchdog whose first report is due at once, if this process is watched.
     #[must_use]
     pub fn start() -> Self {
         Self { every: sd_notify::watchdog_enabled().map(|time| time / 2), next: Instant::now() }
     }
 
-    /// Waits until a report is due. Never returns if there is no watching.
+    /// Waits until a report is due. Never returns if this process is not watched.
     pub async fn due(&self) {
         match self.every {
             Some(_) => sleep_until(self.next).await,
@@ -50,7 +50,7 @@ impl Watchdog {
         }
     }
 
-    /// Reports that the loop turns, if a report is due.
+    /// Reports that the loop still runs, if a report is due.
     pub fn turn(&mut self) {
         if let Some(every) = self.every
             && self.next <= Instant::now()
@@ -60,7 +60,7 @@ impl Watchdog {
         }
     }
 
-    /// Reports that the runtime turns, as long as this is polled.
+    /// Reports that the runtime still runs, as long as this future is polled.
     pub async fn keep(mut self) -> std::convert::Infallible {
         loop {
             self.due().await;

@@ -11,17 +11,18 @@ pub use firesteel_protocol::EndRequest;
 
 #[derive(Debug)]
 pub struct EndRequests {
-    /// `None` if another process handles this signal for the daemon. The same holds for the next two fields.
+    /// The stream of SIGTERM. `None` if another process handles this signal for the daemon; the next two fields can be
+    /// `None` for the same reason.
     terminate: Option<Signal>,
     interrupt: Option<Signal>,
-    /// Also `None` if the process was started with SIGHUP ignored, as `nohup` does.
+    /// The stream of SIGHUP. Also `None` if the process was started with SIGHUP ignored, as by `nohup`.
     hang_up: Option<Signal>,
     stdin: Option<mpsc::Receiver<()>>,
     passed_on: Option<mpsc::Receiver<EndRequest>>,
 }
 
 impl EndRequests {
-    /// Catches SIGTERM, SIGINT and SIGHUP from now on. SIGHUP stays ignored if it already is.
+    /// Catches SIGTERM, SIGINT and SIGHUP from now on. If SIGHUP is already ignored, it stays ignored.
     ///
     /// # Errors
     /// The system does not allow signals to be caught.
@@ -35,7 +36,7 @@ impl EndRequests {
         })
     }
 
-    /// A stream without any request, for a daemon that its own process ends.
+    /// A stream without any request, for a daemon that only its own process ends.
     #[must_use]
     pub fn none() -> Self {
         Self { terminate: None, interrupt: None, hang_up: None, stdin: None, passed_on: None }
@@ -71,8 +72,8 @@ impl EndRequests {
         Ok(self)
     }
 
-    /// Waits for the next request. The end of standard input is reported only once, because a second request tells the
-    /// daemon to hurry.
+    /// Waits for the next request. The end of standard input is reported only once, because a second request makes the
+    /// daemon end at once.
     pub async fn next(&mut self) -> EndRequest {
         let stdin_closed = async {
             match &mut self.stdin {

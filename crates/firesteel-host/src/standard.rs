@@ -2,8 +2,8 @@
 //!
 //! A caller may close a stream (`>&-`), as some schedulers do. Before `main`, Rust's library then opens `/dev/null` in
 //! its place, so that no other file gets its number. Output would vanish there without an error. So a function that
-//! runs when the program is loaded checks before that whether a stream was closed. A `/dev/null` that a caller opened
-//! looks the same afterwards, and is fine.
+//! runs when the program is loaded, before `main`, checks whether a stream was closed. A `/dev/null` that the caller
+//! opened is valid, although it looks the same after `main` has begun.
 //!
 //! All writing to standard output and standard error begins here. Writing to or reading from a closed stream gives the
 //! system's error for a bad file descriptor.
@@ -54,7 +54,7 @@ pub fn stderr() -> Standard<Stderr> {
 /// Standard input.
 ///
 /// # Errors
-/// It was closed at the start.
+/// Standard input was closed at the start.
 pub fn stdin() -> io::Result<Stdin> {
     open(INPUT_CLOSED.load(Ordering::Relaxed)).map(|()| io::stdin())
 }
@@ -67,7 +67,7 @@ impl<W> Standard<W> {
     /// Checks that the stream is open, for code that writes to it in other ways.
     ///
     /// # Errors
-    /// It was closed at the start.
+    /// The stream was closed at the start.
     pub fn check(&self) -> io::Result<()> {
         open(self.is_closed)
     }
@@ -94,7 +94,7 @@ impl<W: Write> Write for Standard<W> {
         self.out.write(bytes)
     }
 
-    /// Succeeds if the stream was closed, since a command that writes nothing does not need it.
+    /// Succeeds even if the stream was closed, since a command that writes nothing does not need the stream.
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

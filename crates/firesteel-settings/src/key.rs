@@ -7,29 +7,29 @@ use serde::Serialize;
 pub enum Reader {
     Master,
     Worker,
-    /// An application: its driver, and through it its executors.
+    /// An application: its driver, and the executors, which get their settings from the driver.
     Application,
 }
 
-/// The beginning of the meaning of each property for YARN.
+/// The prefix of the meaning of each property for YARN.
 const YARN: &str = "On YARN";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The name. A part in capitals, such as `NAME`, stands for any text.
     pub name: &'static str,
-    /// The readers of the property, at least one.
+    /// The programs that read the property: Master, Worker or application. At least one.
     pub readers: &'static [Reader],
     pub default: Default,
-    /// The meaning, in one sentence. Blanks may surround it: see [`Key::meaning`].
+    /// The meaning, in one sentence. Blanks may surround the text: see [`Key::meaning`].
     pub(super) doc: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Default {
-    /// This value, in the form in which it would be set.
+    /// This value, written as a user would set it.
     Value(&'static str),
-    /// A default that is described in words.
+    /// A default that is described by a text.
     Otherwise(&'static str),
 }
 
@@ -66,7 +66,7 @@ impl Key {
         meaning.strip_prefix(YARN).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(meaning)
     }
 
-    /// Whether the property is one of Spark's; otherwise it is Firesteel's own.
+    /// Whether the property is one of Spark's. Otherwise it is one of Firesteel's own.
     #[must_use]
     pub fn is_sparks(&self) -> bool {
         self.name.starts_with("spark.")
@@ -82,7 +82,7 @@ impl Default {
     }
 }
 
-/// The text in `name` that the capitals in `pattern` stand for. `""` if the pattern has no capitals, `None` if the name
+/// The part of `name` that matches the capitals in `pattern`. `""` if the pattern has no capitals, `None` if the name
 /// does not match. A pattern that ends in `.*` matches every name with this prefix.
 #[must_use]
 pub fn matched<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {

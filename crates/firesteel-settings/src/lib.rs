@@ -1,18 +1,18 @@
-//! Settings: properties in Spark's form, from flags, files and the environment, and the typed settings made of them.
+//! Settings: properties as in Spark, read from flags, files and the environment, and the typed settings made from them.
 //!
 //! - [`keys`], [`key`]: the table of all properties, and one row of it.
 //! - [`properties`], [`origin`]: the values of properties, and where each was set.
 //! - [`sources`]: where properties are read from, and which source takes precedence.
 //! - [`application`], [`daemon`]: the typed settings of applications and cluster drivers, and of Masters and Workers.
-//! - [`values`]: the forms of values.
-//! - [`spark_properties`]: Spark's properties that Firesteel does not read, including those that ask for missing
-//!   protection.
+//! - [`values`]: the syntax of values.
+//! - [`spark_properties`]: Spark's properties that Firesteel does not read, including properties that ask for
+//!   protection which Firesteel does not have.
 //! - [`findings`], [`reference`](mod@reference): the effect of each property that is set, and the reference of all
 //!   properties.
 //! - [`near`], [`secrets`]: suggestions for misspelt names, and the redaction of secrets.
 //!
-//! A property without a reader gives a warning. A value that cannot be used gives an error with the key, the value and
-//! the expected form.
+//! A property that no program reads causes a warning. A value that cannot be used causes an error with the key, the
+//! value and the expected form.
 
 pub mod application;
 pub mod daemon;

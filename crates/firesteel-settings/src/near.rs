@@ -1,19 +1,20 @@
-//! The search for the known name that a misspelt name may mean.
+//! Searches the known name that was perhaps meant by a misspelt name.
 
 use strsim::osa_distance;
 
-/// The maximum number of slips between a name and the name that was meant.
+/// The maximum number of slips between a name and the known name that was perhaps meant.
 const SLIPS: usize = 2;
 
-/// The known name that was perhaps meant: the nearest one that is at most two slips away. A slip is a missing, extra or
-/// different letter, or two swapped letters; case does not matter. The first of several equally near names counts.
+/// The known name that was perhaps meant: the nearest known name, at most two slips away. A slip is a missing, extra or
+/// different letter, or two swapped letters; case does not matter. If several names are equally near, the first one
+/// counts.
 #[must_use]
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A short name is similar to every name.
     near_within(SLIPS.min(name.len() / 4), name, known)
 }
 
-/// Searches with at most this number of slips, for a small set of known names.
+/// Like [`near`], but with at most this number of slips, for a small set of known names.
 #[must_use]
 pub fn near_within<'a>(most: usize, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();

@@ -1,11 +1,11 @@
-//! The source of a property value: a flag, a file with its line, a variable or the default.
+//! The origin of a property's value: a flag, a file with its line, a variable, or the default.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// Where a value was set.
+/// The place where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, firesteel_protocol::Display)]
 #[serde(tag = "kind", content = "where", rename_all = "snake_case")]
 pub enum Origin {
@@ -28,12 +28,12 @@ pub enum Origin {
     /// A shell script that sets an environment variable.
     #[display("{}", _0.display())]
     Script(Arc<PathBuf>),
-    /// Firesteel itself, for this reason.
+    /// Firesteel itself set the value, for this reason.
     Derived(&'static str),
 }
 
 impl Origin {
-    /// Whether the value was set on the command line, not in the configuration.
+    /// Whether the value was set on the command line instead of in the configuration.
     #[must_use]
     pub fn is_command_line(&self) -> bool {
         match self {

@@ -12,8 +12,8 @@ use super::origin::Origin;
 use super::values::{duration, size};
 use super::{key, keys};
 
-/// The properties of a daemon or an application, by key. Each key has its effective value, followed by the values that
-/// it overrides.
+/// The properties of a daemon or an application, by key. Each key has its effective value, followed by the overridden
+/// values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties(BTreeMap<String, Vec<Property>>);
 
@@ -27,7 +27,7 @@ pub struct Property {
 pub enum SettingError {
     #[error("--conf {text:?} is not a property: write --conf KEY=VALUE")]
     NoPair { text: String },
-    /// The value does not have the form that its key needs.
+    /// The value does not have the syntax that the key requires.
     #[error("{key} cannot be {value:?}{}: write {expected}", from(origin))]
     Value { key: String, value: String, origin: Origin, expected: &'static str },
     /// The expression of a placement policy cannot be read.
@@ -39,7 +39,8 @@ pub enum SettingError {
         /// What is wrong with the expression after `expr:`.
         error: Box<ExpressionError>,
     },
-    /// A property asks for protection by Java classes, which would be missing for a service.
+    /// A property asks for protection by filters, which are Java classes. Without them, a service would be open to
+    /// everybody.
     #[error(
         "{key} cannot be {value:?}{}: its filters are Java classes, so {served} would be open: {instead}",
         from(origin)
@@ -60,11 +61,11 @@ pub enum SettingError {
          (--executor-resource NAME=AMOUNT)"
     )]
     NoAddresses {
-        /// The key with the amount per task.
+        /// The key of the amount per task.
         task_key: String,
         /// The amount per task.
         value: String,
-        /// The key with the amount per executor.
+        /// The key of the amount per executor.
         executor_key: String,
         /// Whether one of the values was set on the command line.
         is_usage: bool,
@@ -74,7 +75,7 @@ pub enum SettingError {
         "{task_key} is {value} and {executor_key} is {each}: no executor could run a task; raise one or lower the other"
     )]
     TooFewAddresses { task_key: String, value: String, executor_key: String, each: Amount, is_usage: bool },
-    /// Two values could be used alone, but not together.
+    /// Each of two values is valid alone, but not together with the other one.
     #[error("{less} is {fewer} and {more} is {greater}: {so}; raise one or lower the other")]
     Contradiction {
         /// The key with the smaller value.
@@ -88,7 +89,7 @@ pub enum SettingError {
         so: &'static str,
         is_usage: bool,
     },
-    /// Executors are to be ended for gangs, but another setting switches preemption off.
+    /// The Master is to end executors to make room for gangs, but another setting switches preemption off.
     #[error(
         "{key} is {value:?}{} and {needed} is not set: no executor would be ended; set it, too",
         from(origin)
@@ -100,7 +101,7 @@ pub enum SettingError {
         /// The key of the other setting.
         needed: &'static str,
     },
-    /// An executor would count as lost before its next heartbeat comes.
+    /// An executor would count as lost before its next heartbeat arrives.
     #[error(
         "{} is {timeout:?} and {} is {interval:?}: the timeout must be longer than the interval; raise one or lower the \
          other",
@@ -110,8 +111,7 @@ pub enum SettingError {
     TimeoutTooShort { timeout: Duration, interval: Duration, is_usage: bool },
 }
 
-/// The part of an error that names the origin of a value. For `--conf` it is empty, because the user sees
-/// the flag.
+/// The part of an error that names the origin of a value. Empty for `--conf`, because the user sees the flag.
 fn from(origin: &Origin) -> String {
     match origin {
         Origin::Conf => String::new(),
@@ -125,7 +125,7 @@ fn from(origin: &Origin) -> String {
 }
 
 impl SettingError {
-    /// Whether the error is on the command line. Otherwise it is in a file or a variable.
+    /// Whether the error concerns the command line. Otherwise, it concerns a file or a variable.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {
@@ -147,7 +147,7 @@ impl Properties {
     /// The properties of `--conf` flags. If a key occurs several times, the last one counts.
     ///
     /// # Errors
-    /// The first text that is not `key=value`.
+    /// The error for the first text that is not `key=value`.
     pub fn parse<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self, SettingError> {
         let mut properties = Self::default();
         for text in pairs {
@@ -190,7 +190,7 @@ impl Properties {
         self.all(key).skip(1)
     }
 
-    /// The effective value, followed by the overridden ones.
+    /// The effective value, followed by the overridden values.
     pub fn all(&self, key: &str) -> impl Iterator<Item = &Property> {
         self.0.get(key).into_iter().flatten()
     }
@@ -207,7 +207,7 @@ impl Properties {
         self.0.get(key)?.first()
     }
 
-    /// All properties of a family, by the text in place of `NAME` in the family's row.
+    /// All properties of a family, by the part of the name that replaces `NAME` in the family's row.
     pub fn family(&self, pattern: &'static str) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter_map(move |(key, value)| Some((key::matched(pattern, key)?, value)))
     }
@@ -240,7 +240,7 @@ impl Properties {
     /// The value `true` or `false`, in upper or lower case.
     ///
     /// # Errors
-    /// The value is anything else.
+    /// The value is neither `true` nor `false`.
     pub fn boolean(&self, key: &str) -> Result<Option<bool>, SettingError> {
         self.read(key, "true or false", |text| match text.to_ascii_lowercase().as_str() {
             "true" => Some(true),
@@ -252,7 +252,7 @@ impl Properties {
     /// A whole number that is not negative.
     ///
     /// # Errors
-    /// The value is anything else.
+    /// The value is not a whole number, or is negative.
     pub fn count(&self, key: &str) -> Result<Option<u32>, SettingError> {
         self.read(key, "a whole number from 0 to 4294967295", |text| text.parse().ok())
     }
@@ -280,7 +280,7 @@ impl Properties {
     /// The policy in `firesteel.placement.policy`, for an application.
     ///
     /// # Errors
-    /// The value is anything else. An expression is for Masters only.
+    /// The value is not the name of a policy. Expressions are also refused, because only Masters accept them.
     pub fn policy(&self) -> Result<Option<Policy>, SettingError> {
         let is_expression = self.get(keys::PLACEMENT_POLICY).is_some_and(|text| text.starts_with(EXPRESSION));
         let expected = if is_expression { policy_names_only!() } else { policy_names!() };

@@ -1,4 +1,4 @@
-//! The reference of all properties: in `--help`, in man pages, and as docs/SETTINGS.md.
+//! The reference of all properties: for `--help`, for man pages, and for docs/SETTINGS.md.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,8 @@ use super::sources::variables::{self, Role};
 use super::spark_properties::protection::{self, Refusing};
 use super::spark_properties::{self, Row, Treatment};
 
-/// The properties of a reader, except those for YARN, each with default and meaning. Lines have at most 98 columns.
+/// The properties of this program (`reader`), except those for YARN, each with its default and meaning. Lines have at
+/// most 98 columns.
 #[must_use]
 pub fn help(reader: Reader) -> String {
     let mut text = "Precedence of settings: flag, --conf, properties file, environment variable.\n\n\
@@ -24,7 +25,7 @@ pub fn help(reader: Reader) -> String {
     text
 }
 
-/// The properties of applications on YARN, like [`help`].
+/// The properties of applications on YARN, in the format of [`help`].
 #[must_use]
 pub fn help_on_yarn() -> String {
     let mut text = "Properties (--conf KEY=VALUE) for --master yarn, with their defaults:".to_owned();
@@ -160,13 +161,13 @@ Nothing starts with these, unless the value is empty or `false`: exit code 78, o
     text
 }
 
-/// The properties that a reader reads, Spark's first.
+/// The properties that this program (`reader`) reads. Spark's properties come first.
 pub fn of(reader: Reader) -> impl Iterator<Item = &'static Key> {
     let all = move || keys::TABLE.iter().filter(move |key| key.readers.contains(&reader));
     all().filter(|key| key.is_sparks()).chain(all().filter(|key| !key.is_sparks()))
 }
 
-/// Appends the words in lines of at most `width` columns, each after `indent`.
+/// Appends the words in lines of at most `width` columns. Each line begins with `indent`.
 fn wrap(text: &mut String, words: &str, width: usize, indent: &str) {
     let mut column = width;
     for word in words.split_whitespace() {

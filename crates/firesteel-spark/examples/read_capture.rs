@@ -1,5 +1,5 @@
-//! Prints what a peer of Spark's said to a Master: the frames of one direction of a TCP connection, and the messages in
-//! them.
+//! Prints the data that a Spark peer sent to a Master: the frames of one direction of a TCP connection, and the
+//! messages in them.
 //!
 //! ```text
 //! cargo run --example read_capture                # an application of Spark 4.0.1 that registers

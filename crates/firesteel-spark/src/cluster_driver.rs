@@ -1,8 +1,8 @@
 //! A cluster driver of Spark: a Java class that a Worker runs with the Spark installed there.
 //!
-//! To the state machines it is a command like any other. Its program is [`SPARK`], and its arguments are the class and
-//! the class's own arguments. The data for the Worker alone is in a variable with the name of the program, so that
-//! tables do not show it.
+//! The state machines treat a cluster driver like any other command. The command's program is [`SPARK`], and its
+//! arguments are the class and the class's own arguments. The data for the Worker alone is in a variable with the name
+//! of the program, so that tables do not show it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,12 +15,12 @@ use thiserror::Error;
 /// The placeholder for the Worker's installation of Spark in a command: the program, and the name of a variable.
 pub const SPARK: &str = "{{SPARK}}";
 
-/// A cluster driver of Spark: a jar, and how its class is started.
+/// A cluster driver of Spark: its jar, and the command that starts its class.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SparkDriver {
-    /// The URL of its jar; empty if it has none.
+    /// The URL of the driver's jar; empty if the driver has none.
     pub jar: String,
-    /// The class with `main`, its arguments, and how the JVM is started.
+    /// The class with `main`, its arguments, and the options of its JVM.
     pub command: JavaCommand,
 }
 
@@ -44,10 +44,10 @@ struct WorkerOnlyFields {
 /// Why a command whose program is [`SPARK`] is not a valid cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unsound {
-    /// The data on how to start the JVM is missing or malformed.
+    /// The data that says how to start the JVM is missing or malformed.
     #[error("the variable {SPARK} of its command cannot be read: {0}")]
     WorkerOnlyFields(String),
-    /// The command has no argument for the class.
+    /// The command has no argument that names the class.
     #[error("its command names no class")]
     NoClass,
 }
@@ -74,10 +74,11 @@ impl SparkDriver {
         Command { program: SPARK.to_owned(), arguments, environment }
     }
 
-    /// Reads the cluster driver from a command. `None` if the command is a program.
+    /// Reads the cluster driver from a command. `None` if the command's program is not [`SPARK`].
     ///
     /// # Errors
-    /// Its program is [`SPARK`], but the rest is not valid.
+    ///
+    /// The command's program is [`SPARK`], but the rest is not valid.
     pub fn of(command: &Command) -> Option<Result<Self, Unsound>> {
         (command.program == SPARK).then(|| Self::read(command))
     }

@@ -48,10 +48,10 @@ impl fmt::Display for Address {
 /// Why bytes do not begin with an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EnvelopeError {
-    /// They have no known form.
+    /// The bytes have no known format.
     #[error("a message without a readable sender and receiver")]
     Unreadable,
-    /// They begin an authentication handshake.
+    /// The bytes begin an authentication handshake.
     #[error("there is no authentication here yet: remove spark.authenticate, and use a trusted network only")]
     Authentication,
 }
@@ -60,7 +60,7 @@ pub enum EnvelopeError {
 const HANDSHAKES: [u8; 2] = [0xea, 0xfb];
 
 impl Envelope {
-    /// Takes the envelope from the beginning of a body. The rest is a Java object.
+    /// Takes the envelope from the beginning of a body. The remaining bytes are a Java object.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Envelope {
         Ok(Self { sender, receiver, endpoint: text(body)? })
     }
 
-    /// A body: this envelope, then the object.
+    /// Makes a body: this envelope, and then the object.
     #[must_use]
     pub fn around(&self, object: &[u8]) -> Bytes {
         let mut body = BytesMut::new();
@@ -120,7 +120,7 @@ fn text(body: &mut Bytes) -> Result<String, EnvelopeError> {
 
 /// # Panics
 ///
-/// If the text has more than 65,535 bytes: names and hosts are shorter.
+/// If the text has more than 65,535 bytes. Names and hosts are always shorter.
 fn put_text(text: &str, body: &mut BytesMut) {
     let bytes = cesu8::to_java_cesu8(text);
     body.put_u16(u16::try_from(bytes.len()).expect("a name or a host is short"));

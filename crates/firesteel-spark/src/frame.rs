@@ -1,4 +1,4 @@
-//! What a connection carries: requests, answers and messages without an answer.
+//! The frames of a connection: requests, answers, and messages without an answer.
 //!
 //! ```text
 //!  i64 length, of the whole frame | u8 type | i64 id, but for a one-way message | i32 length of the body | body
@@ -9,31 +9,31 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use thiserror::Error;
 
-/// One unit of Spark's RPC on a connection.
+/// One frame of Spark's RPC on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Expects a response or a failure with the same id.
+    /// A request, which expects a response or a failure with the same id.
     Request {
         /// The requester's number for this request, unique in its connection. The answer repeats it.
         id: i64,
         /// An envelope, then one Java object.
         body: Bytes,
     },
-    /// Answers the request with the same id.
+    /// A response to the request with the same id.
     Response {
         /// The id of the request that this answers.
         id: i64,
         /// One Java object, without an envelope.
         body: Bytes,
     },
-    /// Reports that the request with the same id failed.
+    /// A report that the request with the same id failed.
     Failure {
         /// The id of the request that failed.
         id: i64,
-        /// The reason; Spark sends a stack trace.
+        /// The reason for the failure. Spark sends a stack trace.
         reason: String,
     },
-    /// Expects no answer.
+    /// A message that expects no answer.
     OneWay {
         /// An envelope, then one Java object.
         body: Bytes,
@@ -43,7 +43,7 @@ pub enum Frame {
 /// Why bytes are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// The announced length is below the least or above the allowed one.
+    /// The announced length is below the shortest possible or above the longest allowed length.
     #[error("a frame of {length} bytes; frames here have {least} to {most}")]
     Length {
         /// The announced length, in bytes.
@@ -53,7 +53,7 @@ pub enum FrameError {
         /// The longest allowed length, in bytes.
         most: usize,
     },
-    /// The frame's type is not used between Masters and drivers.
+    /// The type of the frame is not used between Masters and drivers.
     #[error("a frame of type {0}, which is neither a request nor an answer nor a message")]
     Type(u8),
     /// The frame ends within its header.
@@ -61,7 +61,7 @@ pub enum FrameError {
     Header,
 }
 
-/// The first byte of every connection: lengths are so small that their first byte is 0.
+/// The first byte of every connection. Lengths are so small that their first byte is always 0.
 pub const FIRST_BYTE: u8 = 0;
 
 const REQUEST: u8 = 3;
@@ -69,7 +69,7 @@ const RESPONSE: u8 = 4;
 const FAILURE: u8 = 5;
 const ONE_WAY: u8 = 9;
 
-/// The size of length and type, in bytes.
+/// The size of the length and the type of a frame, in bytes.
 const PREFIX: usize = 9;
 
 impl Frame {
@@ -104,7 +104,7 @@ impl Frame {
         }))
     }
 
-    /// The size of its body, or of its reason, in bytes.
+    /// The size of the frame's body in bytes. For a failure: the size of its reason.
     pub fn body_length(&self) -> usize {
         match self {
             Self::Request { body, .. } | Self::Response { body, .. } | Self::OneWay { body } => body.len(),

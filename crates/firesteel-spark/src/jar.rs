@@ -1,8 +1,8 @@
-//! Where a Worker gets the jar of a cluster driver.
+//! The place from which a Worker gets the jar of a cluster driver.
 
 use thiserror::Error;
 
-/// Where a Worker gets the jar of a cluster driver, and the jar's name.
+/// The place from which a Worker gets the jar of a cluster driver, and the jar's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Jar {
     /// No jar: the class comes with Spark, such as `org.apache.spark.deploy.SparkSubmit`.
@@ -11,14 +11,14 @@ pub enum Jar {
     File {
         /// The absolute path of the file.
         path: String,
-        /// The last part of the path, which names the Worker's copy.
+        /// The last part of the path. The Worker's copy has this name.
         name: String,
     },
     /// A file that an HTTP server offers.
     Http {
         /// The URL with scheme `http` or `https`.
         url: String,
-        /// The last part of the URL's path, which names the Worker's copy.
+        /// The last part of the URL's path. The Worker's copy has this name.
         name: String,
     },
 }
@@ -46,7 +46,7 @@ pub enum Unfetchable {
 impl Jar {
     /// Parses the URL of a jar.
     ///
-    /// Source: Spark Worker, 4.0.1 (`DriverRunner`), which asks Hadoop for all other schemes.
+    /// Source: Spark Worker, 4.0.1 (`DriverRunner`), which uses Hadoop for all other schemes.
     ///
     /// # Errors
     /// The scheme is not supported, or the path has no file name.

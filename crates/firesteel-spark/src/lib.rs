@@ -6,10 +6,10 @@
 //!  messages -> dialect: classes and serial version ids of the peer's release -> java::Graph -> bytes
 //! ```
 //!
-//! - [`frame`]: what a connection carries: requests, answers and messages without an answer
+//! - [`frame`]: the frames of a connection: requests, answers, and messages without an answer
 //! - [`envelope`]: the sender and the receiver of a message
 //! - [`java`]: the objects in messages, as Java serializes them
-//! - [`scala`]: the values of Scala's library among them
+//! - [`scala`]: the values of Scala's library in these objects
 //! - [`messages`]: messages as values
 //! - [`connection`]: one connection as a state machine: its peers, and their messages from and to the Master
 //! - [`dialect`]: the classes and references that one peer understands
@@ -21,7 +21,7 @@
 //! - [`rest`]: submissions by HTTP
 //! - `memory.rs`, `words.rs`: amounts of memory and options of a JVM in Spark's properties
 //!
-//! There is no I/O here: the shell feeds events into a [`connection`] and performs its effects.
+//! There is no I/O here: the daemon feeds events into a [`connection`] and performs the connection's effects.
 //!
 //! Source: Spark 3.3 to 4.3, streams recorded from its Master, Worker and driver.
 
@@ -46,7 +46,7 @@ mod words;
 
 pub use order_form::{Order, OrderForms};
 
-/// Compiles the code of the README.
+/// Compiles the code examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

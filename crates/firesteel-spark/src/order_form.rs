@@ -1,7 +1,7 @@
 //! Orders to launch one application's executors on Spark's Workers.
 //!
-//! Each order contains the whole application, and orders differ in four numbers. So everything except these numbers is
-//! written only once.
+//! Each order contains the application's whole description, and orders differ only in four numbers. So everything
+//! except these numbers is encoded only once, as a form that later orders copy.
 
 use std::collections::BTreeMap;
 
@@ -16,31 +16,31 @@ pub struct Order<'a> {
     pub app: &'a str,
     /// The executor's number in its application (`execId`).
     pub executor: i32,
-    /// The number of its resource profile (`rpId`); 0 is the default profile.
+    /// The number of the executor's resource profile (`rpId`); 0 is the default profile.
     pub profile: i32,
-    /// Its number of cores (`cores`).
+    /// The executor's number of cores (`cores`).
     pub cores: i32,
-    /// Its memory in MiB (`memory`).
+    /// The executor's memory in MiB (`memory`).
     pub memory: i32,
-    /// The addresses of its custom resources, by name.
+    /// The addresses of the executor's custom resources, by name.
     pub resources: BTreeMap<String, Vec<String>>,
     /// The application's description as its driver sent it (`appDesc`): a stream of Java objects.
     pub description: &'a [u8],
 }
 
-/// Cached forms of orders, for the Workers on all connections of a Master.
+/// The cached forms of orders, shared by the Workers on all connections of a Master.
 #[derive(Debug, Default)]
 pub struct OrderForms {
-    /// Forms by application id. An application has several if Workers use different URLs for the Master, or differ in
-    /// release.
+    /// Forms by application id. An application has several if Workers use different URLs for the Master, or run
+    /// different releases of Spark.
     forms: BTreeMap<String, Vec<OrderForm>>,
 }
 
-/// The largest number of cached forms. Each has the size of an application's description.
+/// The largest number of cached forms. Each form is about as long as an application's description.
 const MOST_FORMS: usize = 4096;
 
 impl OrderForms {
-    /// Writes the Java object of an order from the Master with this URL.
+    /// Writes the Java object of an order. `master_url` is the URL that the Worker uses for the Master.
     ///
     /// # Errors
     ///
@@ -72,21 +72,21 @@ impl OrderForms {
     }
 }
 
-/// The bytes that the orders of an application share.
+/// The bytes that the orders of an application have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OrderForm {
     vocabulary: ClassNames,
     master_url: String,
     object: Vec<u8>,
-    /// The offset of the four numbers.
+    /// The offset of the four numbers that differ.
     numbers: usize,
 }
 
-/// Numbers that mark their place in a form: cores, executor, memory and profile.
+/// Numbers that mark the places of the four numbers in a form: cores, executor, memory and profile.
 const MARK: [i32; 4] = [0x3ad1_7e05, 0x1c69_02f3, 0x6e94_b82d, 0x57f0_43a9];
 
 impl Order<'_> {
-    /// Writes the Java object of the order from the Master with this URL.
+    /// Writes the Java object of the order. `master_url` is the URL that the Worker uses for the Master.
     ///
     /// # Errors
     ///
@@ -129,12 +129,12 @@ impl OrderForm {
         Ok(numbers.map(|numbers| Self { vocabulary, master_url, object, numbers }))
     }
 
-    /// Whether the form is of the same application, for a Worker with this dialect and URL of the Master.
+    /// Whether the form can be used for this order: same application, same dialect, and same URL of the Master.
     fn fits(&self, order: &Order<'_>, dialect: &Dialect, master_url: &str) -> bool {
         order.resources.is_empty() && self.master_url == master_url && self.vocabulary == dialect.vocabulary
     }
 
-    /// The Java object of an order, from its form.
+    /// The bytes of `LaunchExecutor` for this order: a copy of the form, with the order's four numbers put in.
     fn fill(&self, order: &Order<'_>) -> Vec<u8> {
         let mut object = self.object.clone();
         object[self.numbers..][..16].copy_from_slice(&order.numbers());

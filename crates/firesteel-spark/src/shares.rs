@@ -1,20 +1,21 @@
-//! Custom resources that an application of Spark requests by a variable of its executors.
+//! Custom resources that a Spark application requests with an environment variable of its executors.
 //!
-//! Spark counts whole addresses, has no kinds, and its driver knows no other requests. So an application that wants a
-//! part of an address, or a kind, requests it from the Master alone: `spark.executorEnv.FIRESTEEL_RESOURCES=gpu=0.25`.
-//! Its executors find their resources in their environment; Spark does not know of them.
+//! Spark counts only whole addresses, and has no kinds of resources. So an application that wants a fraction of an
+//! address, or a kind, requests it only from the Master: `spark.executorEnv.FIRESTEEL_RESOURCES=gpu=0.25`. The
+//! executors find these resources in their environment variables; Spark itself is not informed of them.
 
 use std::collections::BTreeMap;
 
 use firesteel_placement::{Amount, ResourceAmounts, Resources};
 
-/// The variable of an application's executors with their requests: `gpu=0.25` or `gpu:A100=1,nic=1`.
+/// The environment variable of executors that contains the requests: `gpu=0.25` or `gpu:A100=1,nic=1`.
 pub const RESOURCES: &str = "FIRESTEEL_RESOURCES";
 
-/// The requested amounts in the variable.
+/// The amounts that the variable requests.
 ///
 /// # Errors
-/// A part of the text is not `NAME=AMOUNT`; the error is the first such part.
+///
+/// A part of the text is not `NAME=AMOUNT`. The error is the first such part.
 pub fn asked(environment: &BTreeMap<String, String>) -> Result<ResourceAmounts, String> {
     let text = environment.get(RESOURCES).map_or("", String::as_str);
     let one = |part: &str| -> Result<(String, Amount), String> {
@@ -26,7 +27,7 @@ pub fn asked(environment: &BTreeMap<String, String>) -> Result<ResourceAmounts, 
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(one).collect()
 }
 
-/// The addresses that Spark is told: those of an executor's resources that the variable does not name.
+/// The addresses that are reported to Spark: the addresses of resources that the variable does not name.
 #[must_use]
 pub fn told_to_spark(
     given: &Resources,

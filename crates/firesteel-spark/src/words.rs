@@ -1,7 +1,7 @@
 //! Splits options of a JVM into words, as Spark does.
 
-/// The words of a text. Quotes keep blanks together, and in double quotes a backslash keeps the next character. An
-/// unclosed quote extends to the end of the text.
+/// The words of a text. Blanks within quotes do not split words. Within double quotes, a backslash makes the next
+/// character an ordinary one. An unclosed quote extends to the end of the text.
 ///
 /// Source: Spark 4.0.1 (`Utils.splitCommandString`).
 pub(crate) fn words(text: &str) -> Vec<String> {

@@ -35,7 +35,7 @@ pub enum AddressError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// A standby ResourceManager has no address.
+    /// The configuration gives no address for a ResourceManager in high availability.
     #[error("{RM_IDS} has {id:?}, but neither {HOSTNAME}.{id} nor {key}.{id} is set: set one of them")]
     Nowhere { id: String, key: &'static str },
     /// High availability is on, but the ResourceManagers have no ids.
@@ -43,8 +43,8 @@ pub enum AddressError {
     NoIds,
 }
 
-/// The addresses of this service on each ResourceManager, in the order of the configuration: one address,
-/// or several of which one is active.
+/// The addresses of this service on each ResourceManager, in the order of the configuration: one address, or several
+/// addresses of which one belongs to the active ResourceManager.
 ///
 /// # Errors
 /// The configuration gives no address.
@@ -77,7 +77,7 @@ pub fn resource_managers(conf: &HadoopConf, service: RmService) -> Result<Vec<Ad
     ids.into_iter().map(one).collect()
 }
 
-/// Reads `host` or `host:port`. An address that stands for all interfaces means this machine.
+/// Reads `host` or `host:port`. An address that means all interfaces is read as this machine.
 fn host_and_port(text: &str, port: u16) -> Option<Address> {
     let (host, port) = match text.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
         Some((host, digits)) => (host, digits.parse().ok().filter(|port| *port > 0)?),

@@ -1,4 +1,4 @@
-//! The blueprint: the JSON file that tells an ApplicationMaster what to do. The client stages it.
+//! The blueprint: the JSON file with the instructions for an ApplicationMaster. The client stages it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,43 +15,43 @@ pub const FILE: &str = "__firesteel__.json";
 /// The name of the binary in every container: the name of its [`LocalFile`].
 pub const BINARY: &str = "firesteel";
 
-/// Everything that an ApplicationMaster needs to know.
+/// All data that an ApplicationMaster needs at its start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blueprint {
     pub name: String,
     /// The submitting user. Containers find the name in `SPARK_USER`.
     pub user: String,
-    /// Where the application's driver runs.
+    /// The place where the application's driver runs.
     pub deploy: Deploy,
     /// The application's properties, by Spark's names.
     pub properties: BTreeMap<String, String>,
-    /// The part of Hadoop's configuration that it needs.
+    /// The part of Hadoop's configuration that the ApplicationMaster needs.
     pub hadoop: Hadoop,
     /// The files in executors' directories, including the binary ([`BINARY`]).
     pub files: Vec<LocalFile>,
     /// The variables that are added to the environment of executors. Variables that the driver sets take
     /// precedence.
     pub environment: BTreeMap<String, String>,
-    /// The users and groups that may view the containers' logs, in YARN's form (`"ann,bob staff"`, `"*"`).
-    /// `None`: only the submitting user.
+    /// The users and groups that may view the containers' logs, in YARN's syntax (`"ann,bob staff"`, `"*"`). `None`:
+    /// only the submitting user.
     pub view_acl: Option<String>,
-    /// The users and groups that may end the containers, in the same form.
+    /// The users and groups that may end the containers, in the same syntax.
     pub modify_acl: Option<String>,
-    /// The directory to delete when the application is over for good. `None` if nothing was staged, if it
-    /// is to be kept, or if the client deletes it.
+    /// The staging directory, to be deleted when the application is over. `None` if nothing was staged, if the
+    /// directory is to be kept, or if the client deletes it.
     pub staging: Option<SharedPath>,
     /// The number of attempts in all, at least 1.
     pub max_attempts: u32,
-    /// The racks of hosts, as the ResourceManager sees them.
+    /// The racks of hosts, in agreement with the ResourceManager.
     pub racks: Racks,
 }
 
-/// Where an application's driver runs.
+/// The place where an application's driver runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Deploy {
-    /// The driver runs where the application was submitted; the ApplicationMaster runs in a container.
+    /// The driver runs on the machine where the application was submitted. The ApplicationMaster runs in a container.
     Client,
     /// The driver and the ApplicationMaster run in the submitting process, outside any container.
     Unmanaged,
@@ -59,18 +59,19 @@ pub enum Deploy {
     Cluster(Program),
 }
 
-/// The program of an application in cluster mode: `firesteel` with these arguments. The variable `MASTER` has the
-/// address of its Master.
+/// The program of an application in cluster mode: `firesteel` with these arguments. The variable `MASTER` contains the
+/// address of the program's Master.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// Its arguments, such as `map`, `--`, `gzip`.
+    /// The program's arguments, such as `map`, `--`, `gzip`.
     pub arguments: Vec<String>,
     pub environment: BTreeMap<String, String>,
-    /// The file for its standard input, by its name in the container. `None`: it has no standard input.
+    /// The file for the program's standard input, by its name in the container. `None`: the program has no standard
+    /// input.
     pub input: Option<String>,
-    /// The file for its standard output: a path that the ApplicationMaster's host can write. `None`: the container's
-    /// log.
+    /// The file for the program's standard output: a path at which the ApplicationMaster's host can write. `None`: the
+    /// container's log.
     pub output: Option<PathBuf>,
 }
 
@@ -78,8 +79,8 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hadoop {
-    /// The addresses of ResourceManagers for ApplicationMasters, `host:port`; several if there are standbys
-    /// (`yarn.resourcemanager.scheduler.address`).
+    /// The addresses of ResourceManagers for ApplicationMasters, `host:port`. Several if there are standby
+    /// ResourceManagers (`yarn.resourcemanager.scheduler.address`).
     pub schedulers: Vec<String>,
     /// How long an ApplicationMaster may be silent before the ResourceManager considers it dead
     /// (`yarn.am.liveness-monitor.expiry-interval-ms`).
@@ -95,7 +96,7 @@ pub struct Hadoop {
 }
 
 impl Default for Hadoop {
-    /// Hadoop's defaults, and no ResourceManager.
+    /// Hadoop's defaults, with an empty list of ResourceManagers.
     fn default() -> Self {
         Self {
             schedulers: Vec::new(),
@@ -107,7 +108,7 @@ impl Default for Hadoop {
     }
 }
 
-/// A file that a NodeManager copies to a container. It must not have changed since it was staged.
+/// A file that a NodeManager copies to a container. The copy fails if the file has changed since it was staged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalFile {
@@ -115,12 +116,12 @@ pub struct LocalFile {
     pub name: String,
     /// The URL of the file: `file:///shared/staging/x`, `hdfs://host:port/x`.
     pub url: String,
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub size: u64,
-    /// Its exact modification time, in milliseconds since 1970.
+    /// The file's exact modification time, in milliseconds since 1970.
     pub timestamp: u64,
     pub kind: LocalKind,
-    /// Who else may use the copy.
+    /// Who else may use the copy of the file.
     pub visibility: Visibility,
 }
 
@@ -137,11 +138,11 @@ pub enum LocalKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Visibility {
-    /// Everybody may use it: the original can be read by everybody.
+    /// Everybody may use the copy, because everybody can read the original.
     Public,
-    /// All applications of the user may use it.
+    /// All applications of the same user may use the copy.
     Private,
-    /// Only this application may use it.
+    /// Only this application may use the copy.
     Application,
 }
 
@@ -149,7 +150,7 @@ pub enum Visibility {
 #[serde(default, deny_unknown_fields)]
 pub struct Racks {
     pub hosts: BTreeMap<String, String>,
-    /// The rack of all other hosts; Hadoop's is `/default-rack`. `None`: they have no rack.
+    /// The rack of all other hosts; in Hadoop, this is `/default-rack`. `None`: the other hosts have no rack.
     pub default: Option<String>,
 }
 

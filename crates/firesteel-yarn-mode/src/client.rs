@@ -1,5 +1,5 @@
-//! Client mode: an application whose driver is in this process. Its ApplicationMaster is in a container, or
-//! a task of this process.
+//! Client mode: the application's driver runs in this process. The ApplicationMaster runs in a container, or as a task
+//! of this process.
 //!
 //! ```text
 //!  new id -> stage, submit -> ACCEPTED -> RUNNING at host:port -> the driver dials it
@@ -7,9 +7,9 @@
 //!    `------------+--------------+------------+-- ctrl-c, an error: killed, and staged files are deleted
 //! ```
 //!
-//! While the application runs, a task asks the ResourceManager for its report. A restarted
-//! ApplicationMaster has a new address, and the driver is told. If the application is over, no
-//! ApplicationMaster may be left to report this, so the driver is told this too.
+//! While the application runs, a task asks the ResourceManager for its report. A restarted ApplicationMaster has a new
+//! address, which this task reports to the driver. The task also reports the end of the application to the driver,
+//! because no ApplicationMaster may be left to do so.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -48,7 +48,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 pub enum YarnError {
     #[error(transparent)]
     Submit(#[from] SubmitError),
-    /// The application's report cannot be requested.
+    /// The application's report cannot be obtained from the ResourceManager.
     #[error("{application}: {error}")]
     Ask {
         application: ApplicationId,
@@ -76,7 +76,7 @@ pub struct RunningApplication {
     master: Address,
     topology: Topology,
     events: Option<mpsc::Receiver<ClusterEvent>>,
-    /// The interval between two requests for its report.
+    /// The interval between two requests for the application's report.
     interval: Duration,
     watching: JoinHandle<()>,
     staged: Staged,
@@ -161,7 +161,7 @@ impl RunningApplication {
         Ok(Self { site, application, master, topology, events: Some(events), interval, watching, staged })
     }
 
-    /// The address at which its ApplicationMaster waits for the driver.
+    /// The address at which the ApplicationMaster waits for the driver.
     #[must_use]
     pub fn master(&self) -> &Address {
         &self.master
@@ -173,13 +173,13 @@ impl RunningApplication {
         &self.topology
     }
 
-    /// The receiver of the events of the application. It can be taken once.
+    /// The receiver of the events of the application. It can be taken only once.
     pub fn events(&mut self) -> Option<mpsc::Receiver<ClusterEvent>> {
         self.events.take()
     }
 
-    /// Waits until the application is over, which follows from the driver's end. Kills the application if
-    /// it does not end.
+    /// Waits until the application is over. This follows from the driver's end. Kills the application if it does not
+    /// end.
     pub async fn end(self) {
         self.watching.abort();
         if timeout(LAST_WORDS, self.over()).await.is_err() {
@@ -188,7 +188,7 @@ impl RunningApplication {
         drop(self.staged);
     }
 
-    /// Waits until the application is over, or its report cannot be requested any more.
+    /// Waits until the application is over, or its report can no longer be obtained.
     async fn over(&self) {
         let Ok(client) = self.site.client(RetryLimit::Short) else { return };
         let monitor = Monitor::new(client, self.application, u64::MAX);
@@ -221,7 +221,7 @@ fn start_unmanaged(
     Some(tokio::spawn(application_master::run(blueprint, attempt, EndRequests::none())))
 }
 
-/// The same task, unless it has ended.
+/// Returns the same task. An error if the task has already ended.
 async fn if_running(own: OwnMaster) -> Result<OwnMaster, YarnError> {
     if !own.is_finished() {
         return Ok(own);
@@ -238,7 +238,7 @@ fn asked(site: &Site, application: ApplicationId, error: CallError) -> YarnError
     YarnError::Ask { application, error: site.explained(error) }
 }
 
-/// Kills an application that is no longer needed, unless the user asks to end at once.
+/// Kills an application that is no longer needed. Skips this if the user asks again to end at once.
 pub(super) async fn kill_unneeded(site: &Site, application: ApplicationId, requests: &mut EndRequests) {
     tokio::select! {
         () = kill(site, application) => {}
@@ -246,7 +246,7 @@ pub(super) async fn kill_unneeded(site: &Site, application: ApplicationId, reque
     }
 }
 
-/// Kills an application; an unknown one is no error.
+/// Kills an application. An unknown application is not an error.
 async fn kill(site: &Site, application: ApplicationId) {
     let Ok(client) = site.client(RetryLimit::Short) else { return };
     if let Err(error) = client.kill(application, "the submitter gave it up").await {
@@ -291,7 +291,7 @@ impl Watch {
     }
 }
 
-/// The application's end, as a Master reports it.
+/// The application's end, in the form in which a Master reports it.
 fn over(end: &FinalReport) -> ApplicationEnd {
     match end.state {
         YarnApplicationState::Killed => ApplicationEnd::Killed { by: killer(end) },

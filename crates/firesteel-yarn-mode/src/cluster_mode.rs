@@ -1,5 +1,5 @@
-//! Cluster mode: an application whose driver runs in a container, beside its ApplicationMaster. The
-//! submitting command only watches it.
+//! Cluster mode: the application's driver runs in the same container as its ApplicationMaster. The submitting command
+//! only watches the application.
 
 use firesteel_yarn::messages::records::ApplicationId;
 
@@ -49,7 +49,7 @@ pub enum ClusterModeError {
     Yarn(#[from] YarnError),
 }
 
-/// Submits an application, and watches it until it is over, unless the settings say otherwise.
+/// Submits an application. Watches it until it is over, unless the settings switch this off.
 ///
 /// # Errors
 /// A file of the application cannot be read, or the application cannot be submitted.

@@ -1,7 +1,7 @@
 //! The output of containers, read from the web pages of their NodeManagers.
 //!
-//! A NodeManager has the logs of a container while it knows the application. Afterwards the logs are
-//! aggregated, if the cluster does that, or stay on its disk for a while.
+//! A NodeManager serves the logs of a container while the application runs. Afterwards the cluster aggregates the logs,
+//! if it is configured to do so. Otherwise they stay on the NodeManager's disk for some time.
 
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub enum LogError {
     /// The NodeManager does not answer, or answers with an error.
     #[error("{container}: the NodeManager's pages at {pages}: {error}")]
     Http { container: String, pages: String, error: Box<ureq::Error> },
-    /// The NodeManager no longer knows the container.
+    /// The NodeManager no longer has the container.
     #[error("{container}: the NodeManager at {pages} no longer has its logs")]
     Gone { container: String, pages: String },
     /// The connection broke, or the output cannot be written.
@@ -35,7 +35,7 @@ pub enum LogError {
 }
 
 impl LogLocation {
-    /// The location in a container's report; `None` if the report does not name it.
+    /// The location of the logs, from a container's report. `None` if the report does not contain the location.
     #[must_use]
     pub fn of(report: &ContainerReport) -> Option<Self> {
         let pages = report.node_http_address().trim_start_matches("http://").trim_end_matches('/');
@@ -43,7 +43,7 @@ impl LogLocation {
         Some(Self { container, pages: pages.to_owned() }).filter(|location| !location.pages.is_empty())
     }
 
-    /// The location in a link to a log, as an ApplicationMaster reports it:
+    /// The location of the logs, from a link that an ApplicationMaster reports:
     /// `http://host:port/node/containerlogs/container_1_2_3_4/ann`.
     #[must_use]
     pub fn of_link(link: &str) -> Option<Self> {
@@ -55,7 +55,7 @@ impl LogLocation {
     /// Copies the whole log.
     ///
     /// # Errors
-    /// The NodeManager does not send it, or it cannot be written.
+    /// The NodeManager does not send the log, or the output cannot be written.
     pub fn copy(&self, stream: Stream, out: &mut dyn Write) -> Result<(), LogError> {
         let Self { container, pages } = self;
         let url = format!("http://{pages}/ws/v1/node/containers/{container}/logs/{}", file_name(stream));
@@ -83,8 +83,8 @@ const BEGIN: &str = "LogContents:";
 /// The maximum length of the NodeManager's own lines.
 const LONGEST: u64 = 64 << 10;
 
-/// Copies the log from between the NodeManager's own lines. It copies the announced number of bytes, or
-/// fewer if the source ends earlier.
+/// Copies the log, without the NodeManager's own lines around it. Copies the announced number of bytes, or fewer if the
+/// source ends earlier.
 fn copy_contents(source: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
     let mut length = 0;
     loop {
@@ -102,7 +102,7 @@ fn copy_contents(source: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-/// The file's name in a container's log directory.
+/// The name of an output's file in a container's log directory.
 fn file_name(stream: Stream) -> &'static str {
     match stream {
         Stream::Stdout => "stdout",
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// A log in the form of Hadoop 3.5.0's NodeManagers.
+    /// A log as Hadoop 3.5.0's NodeManagers show it.
     fn shown(log: &str) -> String {
         let length = log.len();
         format!(

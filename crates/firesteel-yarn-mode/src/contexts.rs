@@ -16,7 +16,7 @@ use super::application_master::quoting::{self, LOGS};
 use super::blueprint::{self, LocalFile, LocalKind, Visibility};
 use firesteel_settings::yarn::{MasterSize, Mode, YarnSettings};
 
-/// The maximum length of an application type. Source: Hadoop 3.4.1, which truncates it itself.
+/// The maximum length of an application type. Source: Hadoop 3.4.1, which truncates longer types.
 const LONGEST_TYPE: usize = 20;
 
 /// The launch context of an ApplicationMaster's container.
@@ -38,8 +38,7 @@ pub fn master_container(
     }
 }
 
-/// The access rights to view and to end an application, each in YARN's form. `None`: only the submitting
-/// user.
+/// The access rights to view and to end an application, each in YARN's syntax. `None`: only the submitting user.
 #[must_use]
 pub fn acls(view: Option<&str>, modify: Option<&str>) -> Vec<ApplicationAclMap> {
     let both = [(ApplicationAccessType::ViewApp, view), (ApplicationAccessType::ModifyApp, modify)];
@@ -53,7 +52,7 @@ fn entry((key, value): (&String, &String)) -> StringStringMap {
     StringStringMap { key: Some(key.clone()), value: Some(quoting::value(value)) }
 }
 
-/// A file that a NodeManager copies.
+/// A file that a NodeManager copies, as a record of YARN.
 #[must_use]
 pub fn local_resource(file: &LocalFile) -> StringLocalResourceMap {
     let kind = match file.kind {

@@ -1,9 +1,9 @@
-//! Hadoop's configuration, read as Hadoop's own clients read it.
+//! Hadoop's configuration, read in the same way as by Hadoop's own clients.
 //!
-//! Later sources override earlier ones: `core-site.xml`, `hdfs-site.xml`, `yarn-site.xml`, and then
-//! properties that begin with `spark.hadoop.`. A property that a file marks final cannot be overridden.
-//! Files are searched in the directories of `HADOOP_CONF_DIR` and then of `YARN_CONF_DIR`. The first file
-//! of each name is used, as on Spark's class path.
+//! Later sources override earlier ones: `core-site.xml`, `hdfs-site.xml`, `yarn-site.xml`, and then properties that
+//! begin with `spark.hadoop.`. If a file marks a property as final, later sources cannot override it. Files are
+//! searched in the directories of `HADOOP_CONF_DIR` and then of `YARN_CONF_DIR`. As on Spark's class path, the first
+//! file of each name is used.
 //!
 //! Source: Hadoop 3.4.1, `Configuration`; Spark 4.0.1 for the directories.
 
@@ -17,7 +17,7 @@ use firesteel_settings::description;
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Properties, keys};
 
-/// The variables that name the directories, in order of precedence.
+/// The variables that name the directories. Earlier variables take precedence.
 pub const DIRECTORIES: [&str; 2] = ["HADOOP_CONF_DIR", "YARN_CONF_DIR"];
 
 /// The files, from the lowest to the highest precedence.
@@ -29,7 +29,7 @@ const PREFIX: &str = "spark.hadoop.";
 /// The maximum number of variables that are replaced in one value.
 const MOST_SUBSTITUTIONS: usize = 20;
 
-/// Deprecated names, each with the current name.
+/// Deprecated names of properties, each with its current name.
 const RENAMED: [(&str, &str); 4] = [
     ("fs.default.name", "fs.defaultFS"),
     ("topology.node.switch.mapping.impl", "net.topology.node.switch.mapping.impl"),
@@ -72,7 +72,7 @@ pub enum HadoopConfError {
     /// The variables name no directory with Hadoop's files.
     #[error("{variables}: {} has neither core-site.xml nor yarn-site.xml", words(directories))]
     NoFiles {
-        /// The variables that are set, in words.
+        /// The variables that are set, as text.
         variables: String,
         /// The directories that were searched.
         directories: Vec<PathBuf>,
@@ -92,7 +92,7 @@ pub enum HadoopConfError {
         /// The form that is expected.
         expected: &'static str,
     },
-    /// The variables in a value refer to each other without end.
+    /// The variables in a value refer to each other in a cycle.
     #[error("{name} ({origin}) nests more than {MOST_SUBSTITUTIONS} variables")]
     TooDeep { name: String, origin: String },
 }
@@ -105,7 +105,7 @@ impl HadoopConf {
     /// Reads the configuration that the environment and the properties describe.
     ///
     /// # Errors
-    /// Neither describes any, or a file cannot be read.
+    /// Neither the environment nor the properties describe a configuration, or a file cannot be read.
     pub fn load(environment: &Environment, properties: &Properties) -> Result<Self, HadoopConfError> {
         let set: Vec<(&str, &str)> =
             DIRECTORIES.iter().filter_map(|name| Some((*name, environment.get(name)?))).collect();
@@ -179,7 +179,7 @@ impl HadoopConf {
         &self.files
     }
 
-    /// The directory of the last file, against which relative paths are resolved.
+    /// The directory of the last file. Relative paths begin there.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.files.last().and_then(|path| path.parent())
@@ -207,11 +207,10 @@ impl HadoopConf {
         }
     }
 
-    /// A value with its variables replaced and surrounding blanks removed. `None` if it is not set, or
-    /// empty.
+    /// A value with its variables replaced and surrounding blanks removed. `None` if the property is not set, or empty.
     ///
     /// # Errors
-    /// The variables in the value refer to each other without end.
+    /// The variables in the value refer to each other in a cycle.
     pub fn get(&self, name: &str) -> Result<Option<String>, HadoopConfError> {
         let Some(row) = self.rows.get(name) else { return Ok(None) };
         let value = self

@@ -14,21 +14,22 @@
 //!                                                                                 +---------------------------+
 //! ```
 //!
-//! The ApplicationMaster answers the Master's side of the driver protocol. It listens like a Master and registers its
-//! address with the ResourceManager. A driver that connects to this address finds a Master with a single application.
-//! So drivers, launchers and executors do not know that they run on YARN.
+//! The ApplicationMaster implements the Master's side of the driver protocol. It listens like a Master and registers
+//! its address with the ResourceManager. A driver that connects to this address finds a Master with a single
+//! application. So drivers, launchers and executors do not know that they run on YARN.
 //!
 //! The daemon runs in one of three modes ([`Deploy`](blueprint::Deploy)):
 //!
-//! - *client*: it runs in a container, and the driver runs where the application was submitted;
-//! - *unmanaged*: it is a task of the submitting process, beside the driver;
-//! - *cluster*: it runs in a container and starts the driver there, as a program whose `MASTER` it is.
+//! - *client*: the daemon runs in a container, and the driver runs on the machine where the application was submitted;
+//! - *unmanaged*: the daemon is a task of the submitting process, like the driver;
+//! - *cluster*: the daemon runs in a container and starts the driver there, as a program whose variable `MASTER` names
+//!   the daemon.
 //!
-//! The files, from the cluster to the running application:
+//! The modules, in the order of an application's life:
 //!
 //! - [`site`], [`hadoop_conf`], [`site_file`], [`addresses`], [`racks`]: the YARN cluster, from Hadoop's configuration.
-//! - [`submission`], [`contexts`], [`staging`], [`preferred_hosts`]: an application is submitted, with its staged files
-//!   and preferred hosts.
+//! - [`submission`], [`contexts`], [`staging`], [`preferred_hosts`]: the submission of an application, with its staged
+//!   files and preferred hosts.
 //! - [`client`], [`cluster_mode`]: the submitting command after the submission, in each mode.
 //! - [`monitor`], [`states`]: watching an application's reports.
 //! - [`blueprint`], [`application_master`]: the ApplicationMaster, and the file with its instructions.

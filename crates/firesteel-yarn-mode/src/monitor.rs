@@ -1,4 +1,4 @@
-//! Requests an application's report repeatedly, and tells the user about changes.
+//! Requests an application's report repeatedly, and shows the user what has changed.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::states::{diagnostics, final_status, is_over, state};
 pub struct Monitor {
     client: YarnClient,
     application: ApplicationId,
-    /// The last state that the user was told, and the number of reports since then.
+    /// The last state that was shown to the user, and the number of reports since then.
     told: Option<(YarnApplicationState, u64)>,
     reports_between: u64,
 }
@@ -29,12 +29,12 @@ pub struct FinalReport {
     pub application: ApplicationId,
     pub state: YarnApplicationState,
     pub status: FinalApplicationStatus,
-    /// The reason for the end, if there is one.
+    /// The reason for the end, if the report contains one.
     pub diagnostics: Option<String>,
 }
 
 impl FinalReport {
-    /// The end in a report, if the application is over.
+    /// The end that a report contains. `None` if the application is not over.
     #[must_use]
     pub fn of(report: &ApplicationReport) -> Option<Self> {
         let state = report.yarn_application_state();
@@ -73,15 +73,13 @@ impl fmt::Display for FinalReport {
 }
 
 impl Monitor {
-    /// Makes a monitor of an application. An unchanged state is shown again after `reports_between`
-    /// reports.
+    /// Makes a monitor for an application. An unchanged state is shown again after `reports_between` reports.
     #[must_use]
     pub fn new(client: YarnClient, application: ApplicationId, reports_between: u64) -> Self {
         Self { client, application, told: None, reports_between }
     }
 
-    /// Waits for the interval and returns the next report. An application that is no longer known counts as
-    /// killed.
+    /// Waits for the interval and returns the next report. If YARN no longer has the application, it counts as killed.
     ///
     /// # Errors
     /// The ResourceManager cannot be reached within its client's retry limit, or sends an error.
@@ -99,7 +97,7 @@ impl Monitor {
         }
     }
 
-    /// The message for the user about a report, if the state is new or has lasted long.
+    /// The message for the user about a report. `None` if the same state was shown recently.
     pub fn remark(&mut self, report: &ApplicationReport) -> Option<String> {
         let found = report.yarn_application_state();
         let (remark, silent) = match self.told {
@@ -124,7 +122,8 @@ impl Monitor {
     }
 }
 
-/// The address at which an ApplicationMaster listens for its driver, once it has registered.
+/// The address at which an ApplicationMaster listens for its driver. `None` if the ApplicationMaster has not registered
+/// yet.
 #[must_use]
 pub fn master(report: &ApplicationReport) -> Option<Address> {
     let port = u16::try_from(report.rpc_port()).ok().filter(|port| *port > 0)?;

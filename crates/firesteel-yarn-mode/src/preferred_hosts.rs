@@ -1,7 +1,7 @@
-//! The hosts that an application's tasks prefer, as far as they are known at its submission.
+//! The hosts that an application's tasks prefer, as far as they are known at the submission.
 //!
-//! Their racks are determined at submission (`net.topology.script.file.name`). The script exists, and may
-//! be run, on the submitting machine, but perhaps not on the ApplicationMaster's node.
+//! The racks of these hosts are determined at the submission, by a script (`net.topology.script.file.name`). The
+//! submitting machine has the script and can run it; the ApplicationMaster's node perhaps cannot.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -25,16 +25,16 @@ pub enum PreferredHosts {
         path: PathBuf,
         /// The byte that ends each line.
         end: u8,
-        /// The column of the host in a line, counted from 1, and the delimiter of columns; `None` for the
-        /// whole line.
+        /// The column that contains the host, counted from 1, and the delimiter of columns. `None`: the whole line is
+        /// the host.
         column: Option<(usize, String)>,
     },
-    /// The hosts are not known before the application runs.
+    /// The hosts are unknown until the application runs.
     Unknown,
 }
 
 impl PreferredHosts {
-    /// The hosts in a file. Only a regular file can be read twice: anything else is
+    /// The hosts in a file. A file that is not a regular file cannot be read twice, so its hosts are
     /// [`Unknown`](Self::Unknown).
     #[must_use]
     pub fn in_file(path: &Path, end: u8, column: Option<(usize, String)>) -> Self {
@@ -44,14 +44,14 @@ impl PreferredHosts {
         }
     }
 
-    /// The hosts in a column of each word. The column is counted from 1 and comes with its delimiter.
+    /// The hosts in this column of each word. `column` is the number of the column, counted from 1, and the delimiter.
     #[must_use]
     pub fn in_words(words: &[String], column: &(usize, String)) -> Self {
         Self::Hosts(words.iter().flat_map(|word| hosts_in(word, Some(column))).collect())
     }
 
-    /// The known hosts, up to [`MOST_ROWS`]. A file that cannot be read gives none: the reader of the items
-    /// reports the error.
+    /// The known hosts, up to [`MOST_ROWS`]. For a file that cannot be read, none are returned. The code that reads the
+    /// items reports the error.
     pub(super) fn hosts(&self) -> BTreeSet<String> {
         match self {
             Self::Anywhere | Self::Unknown => BTreeSet::new(),

@@ -1,8 +1,8 @@
 //! The racks of hosts, from Hadoop's configuration.
 //!
-//! A table lists addresses; host names are resolved to addresses first. A script is given hosts and prints
-//! a rack for each. Hosts that neither knows are in [`DEFAULT_RACK`]. A ResourceManager must see the same
-//! racks, so the racks that it reports for its nodes take precedence.
+//! A table lists addresses; host names are resolved to addresses first. A script gets hosts as arguments, and prints a
+//! rack for each host. Hosts without a rack in the table or from the script are in [`DEFAULT_RACK`]. The racks must
+//! agree with those of the ResourceManager, so the racks that it reports for its nodes take precedence.
 //!
 //! Source: Hadoop 3.4.1, `TableMapping` and `ScriptBasedMapping`.
 
@@ -16,21 +16,20 @@ use firesteel_placement::advanced::locality::Topology;
 
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
 
-/// The rack of hosts without a rack.
+/// The rack of hosts for which no other rack is known.
 pub const DEFAULT_RACK: &str = "/default-rack";
 
-/// The number of hosts that a script is given at once. Source: Hadoop 3.4.1,
-/// `net.topology.script.number.args`.
+/// The number of hosts that a script gets per run. Source: Hadoop 3.4.1, `net.topology.script.number.args`.
 const AT_ONCE: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Racks {
-    /// There is no source: all hosts share [`DEFAULT_RACK`].
+    /// The configuration names no source: all hosts are in [`DEFAULT_RACK`].
     None,
     Table(BTreeMap<String, String>),
     Script {
         path: PathBuf,
-        /// The number of hosts per run.
+        /// The number of hosts per run of the script.
         at_once: usize,
     },
 }
@@ -68,7 +67,7 @@ impl Racks {
         Ok(Self::Script { path, at_once: usize::try_from(at_once).unwrap_or(usize::MAX) })
     }
 
-    /// The racks of these hosts, and of the hosts in the table. `told` has the racks that a ResourceManager
+    /// The racks of these hosts, and of the hosts in the table. `told` contains the racks that a ResourceManager
     /// reports for its nodes.
     ///
     /// # Errors
@@ -101,7 +100,7 @@ impl Racks {
     }
 }
 
-/// The lines with an address and a rack. Other lines are skipped, as in Hadoop.
+/// The lines of a table that consist of an address and a rack. Other lines are skipped, as in Hadoop.
 fn rows(text: &str) -> BTreeMap<String, String> {
     let row = |line: &str| {
         let mut words = line.split_whitespace();

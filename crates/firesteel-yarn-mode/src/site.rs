@@ -1,4 +1,4 @@
-//! A YARN cluster, as its users' configuration describes it.
+//! A YARN cluster, as the configuration of its users describes it.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use firesteel_settings::variables::Environment;
 pub struct Site {
     pub conf: HadoopConf,
     pub user: String,
-    /// The addresses for users: one ResourceManager, or several of which one is active.
+    /// The addresses for users: one ResourceManager, or several ResourceManagers of which one is active.
     pub resource_managers: Vec<Address>,
 }
 
@@ -26,20 +26,20 @@ pub struct Site {
 pub enum SiteError {
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// The addresses of its ResourceManagers are not known.
+    /// The addresses of the cluster's ResourceManagers cannot be determined.
     #[error(transparent)]
     Addresses(#[from] AddressError),
-    /// It requires an authentication that Firesteel does not support.
+    /// The cluster requires an authentication that Firesteel does not support.
     #[error(
         "this cluster requires Kerberos (hadoop.security.authentication is {method:?} in {origin}), which Firesteel does \
          not support: use a cluster where hadoop.security.authentication is simple"
     )]
     Kerberos {
         method: String,
-        /// Where the method is set.
+        /// The place where the authentication method is set.
         origin: String,
     },
-    /// It requires calls to be signed or encrypted.
+    /// The cluster requires calls to be signed or encrypted.
     #[error(
         "this cluster signs or encrypts its calls (hadoop.rpc.protection is {protection:?} in {origin}), which Firesteel \
          does not support: use a cluster with hadoop.rpc.protection=authentication"
@@ -69,10 +69,10 @@ pub enum RetryLimit {
 }
 
 impl Site {
-    /// The cluster that the environment and the properties name.
+    /// Finds the cluster that the environment and the properties describe.
     ///
     /// # Errors
-    /// They name none, or one that Firesteel does not support.
+    /// They describe no cluster, or a cluster that Firesteel does not support.
     pub fn of(environment: &Environment, properties: &Properties) -> Result<Self, SiteError> {
         let conf = HadoopConf::load(environment, properties)?;
         refuse_protection(&conf)?;
@@ -135,7 +135,7 @@ impl Site {
         self.resource_managers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    /// Where the configuration sets these addresses, as text for users.
+    /// The place where the configuration sets these addresses, as text for users.
     #[must_use]
     pub fn origin(&self) -> String {
         let names = [
@@ -154,7 +154,7 @@ impl Site {
     }
 }
 
-/// Refuses a cluster with protection that Firesteel does not support. Source: Hadoop 3.4.1; both properties
+/// Refuses a cluster that requires protection which Firesteel does not support. Source: Hadoop 3.4.1; both properties
 /// are in `core-site.xml`.
 fn refuse_protection(conf: &HadoopConf) -> Result<(), SiteError> {
     let (authentication, protection) = ("hadoop.security.authentication", "hadoop.rpc.protection");

@@ -5,18 +5,18 @@ use roxmltree::{Document, Node};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteProperty {
     pub name: String,
-    /// Its value as written, with variables.
+    /// The property's value as written, with variables.
     pub value: String,
-    /// Whether later files may change it.
+    /// Whether later files may change the property.
     pub finality: Finality,
 }
 
 /// Whether later files may change a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finality {
-    /// Later files may change it.
+    /// Later files may change the property.
     Open,
-    /// Later files may not change it: `<final>true</final>`.
+    /// Later files may not change the property: `<final>true</final>`.
     Final,
 }
 
@@ -37,9 +37,9 @@ pub enum SiteFileError {
     },
 }
 
-/// The properties of a file, in its order. Elements without a name or a value are skipped.
+/// The properties of a file, in the file's order. Elements without a name or a value are skipped.
 ///
-/// Source: Hadoop 3.4.1, `Configuration`, which reads files that others include, too.
+/// Source: Hadoop 3.4.1, `Configuration`, which also reads files that are included in other files.
 ///
 /// # Errors
 /// The text is not one of Hadoop's files.
@@ -56,7 +56,7 @@ pub fn parse(text: &str) -> Result<Vec<SiteProperty>, SiteFileError> {
     Ok(properties.filter_map(property).collect())
 }
 
-/// A part of a property is an element in it, or an attribute.
+/// Reads a property. Its parts are child elements or attributes.
 fn property(element: Node<'_, '_>) -> Option<SiteProperty> {
     let part = |name: &str| {
         let child = element.children().find(|child| child.has_tag_name(name)).map(text);

@@ -75,7 +75,7 @@ pub fn is_over(state: YarnApplicationState) -> bool {
     }
 }
 
-/// The beginnings of YARN's lines that do not matter here.
+/// The beginnings of lines of YARN's that say nothing about the reason.
 const NOISE: [&str; 6] = [
     "Error file: ",
     "Last 4096 bytes of ",
@@ -85,7 +85,7 @@ const NOISE: [&str; 6] = [
     "Exception from container-launch.",
 ];
 
-/// The reasons in a report, on one line and without repetitions; `None` if there are none.
+/// The reasons in a report, on one line and without repetitions. `None` if the report contains no reason.
 #[must_use]
 pub fn diagnostics(report: &ApplicationReport) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
@@ -99,7 +99,7 @@ pub fn diagnostics(report: &ApplicationReport) -> Option<String> {
     Some(kept.join(" ")).filter(|words| !words.is_empty())
 }
 
-/// The line without a leading `[2026-11-21 10:50:42.986]`.
+/// The line without the time at its beginning, such as `[2026-11-21 10:50:42.986]`.
 fn without_time(line: &str) -> &str {
     let line = line.trim();
     let stamped = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));

@@ -1,4 +1,5 @@
-//! The submission of an application: it gets an id, its files are staged, and the ResourceManager is told.
+//! The submission of an application: the application gets an id, its files are staged, and it is submitted to the
+//! ResourceManager.
 //!
 //! If a step fails, the staged files are deleted.
 
@@ -31,22 +32,22 @@ pub struct Request {
     pub site: Site,
     pub settings: YarnSettings,
     pub name: String,
-    /// Its properties, for its ApplicationMaster.
+    /// The application's properties, for the ApplicationMaster.
     pub properties: BTreeMap<String, String>,
     /// The directory that contains the applications' staging directories.
     pub staging: SharedPath,
-    /// The program that all nodes already have. `None`: a copy of this one is staged.
+    /// The path of the program, if all nodes already have it. `None`: a copy of this program is staged.
     pub program: Option<SharedPath>,
     /// The files of the application that are already on HDFS.
     pub remote: Vec<RemoteFile>,
     pub deploy: Deploy,
-    /// The files that its driver reads in its container.
+    /// The files that the application's driver reads in its container.
     pub inputs: Vec<DriverFile>,
-    /// The hosts that its tasks prefer, as far as they are known.
+    /// The hosts that the application's tasks prefer, as far as they are known.
     pub preferred_hosts: PreferredHosts,
 }
 
-/// A file that is staged for a driver in a container, and its name there.
+/// A file that is staged for a driver in a container, and the file's name in the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverFile {
     pub name: &'static str,
@@ -58,7 +59,7 @@ pub struct DriverFile {
 pub enum Content {
     Bytes(Vec<u8>),
     File(PathBuf),
-    /// Everything that standard input contains.
+    /// The data from standard input.
     StandardInput,
     /// A table of the hosts' racks.
     Racks,
@@ -69,7 +70,7 @@ pub enum SubmitError {
     /// A request to the ResourceManager failed.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// The cluster has no container that is large enough.
+    /// No container of the cluster is large enough.
     #[error(
         "{what} needs {asked} {unit} in its container ({keys}), and this cluster gives a container {most} at most: ask \
          for less, or have {limits} raised"
@@ -77,13 +78,13 @@ pub enum SubmitError {
     TooLarge {
         /// The part that needs the container.
         what: &'static str,
-        /// The amount that it needs.
+        /// The amount that this part needs.
         asked: i64,
         unit: &'static str,
         /// The properties that set the amount.
         keys: &'static str,
         most: i64,
-        /// The cluster's settings for the maximum.
+        /// The cluster's settings that limit the amount.
         limits: &'static str,
     },
     #[error(transparent)]
@@ -104,11 +105,11 @@ impl From<SiteError> for SubmitError {
     }
 }
 
-/// An application that has an id and is not submitted yet.
+/// An application that has an id, but has not been submitted yet.
 #[derive(Debug)]
 pub struct NewApplication {
     pub application: ApplicationId,
-    /// The response with the largest container that can be granted.
+    /// The response that contains the largest possible container.
     response: GetNewApplicationResponse,
     client: YarnClient,
 }
@@ -117,11 +118,11 @@ pub struct NewApplication {
 pub struct Submitted {
     pub blueprint: Blueprint,
     pub topology: Topology,
-    /// The staged files of its containers.
+    /// The staged files of the application's containers.
     pub staged: Staged,
 }
 
-/// The staged files of an application. They are deleted when this is dropped, unless they must be kept.
+/// The staged files of an application. They are deleted when this value is dropped, unless they must be kept.
 #[derive(Debug)]
 pub struct Staged {
     staging: Arc<Staging>,
@@ -138,14 +139,14 @@ impl Drop for Staged {
 }
 
 impl Staged {
-    /// Keeps the files: the ApplicationMaster deletes them when the application is over.
+    /// Keeps the files. The ApplicationMaster deletes them when the application is over.
     pub fn leave(mut self) {
         self.cleanup = Cleanup::Keep;
     }
 }
 
 impl Request {
-    /// Requests an id. A user waits, so a ResourceManager that cannot be reached is not retried for long.
+    /// Requests an id. Because a user waits, a ResourceManager that cannot be reached is retried only for a short time.
     ///
     /// # Errors
     /// The request failed, or the application is too large for any container.
@@ -158,8 +159,7 @@ impl Request {
         Ok(created)
     }
 
-    /// Checks that the containers are not too large. Source: Spark on YARN, 4.0.1, which looks at memory
-    /// alone.
+    /// Checks that the containers are not too large. Source: Spark on YARN, 4.0.1, which checks only the memory.
     fn check_sizes(&self, created: &NewApplication) -> Result<(), SubmitError> {
         let Some(most) = &created.response.maximum_capability else { return Ok(()) };
         let (memory, cores) = (most.memory(), i64::from(most.virtual_cores()));
@@ -193,8 +193,8 @@ impl Request {
         }
     }
 
-    /// Stages the application's files and submits it. A caller that stops waiting kills the application.
-    /// This call then ends, and the files are deleted.
+    /// Stages the application's files, and submits the application. If the user stops waiting, the caller kills the
+    /// application: then this call ends, and the files are deleted.
     ///
     /// # Errors
     /// Files cannot be staged, or the ResourceManager refuses the application.
@@ -223,7 +223,8 @@ impl Request {
         environment
     }
 
-    /// The racks of hosts: for nodes as the ResourceManager reports them, for other hosts from the configuration.
+    /// The racks of hosts. The ResourceManager reports the racks of its nodes. The racks of other hosts come from the
+    /// configuration.
     async fn topology(&self, client: &YarnClient) -> Result<Topology, SubmitError> {
         let nodes = client.nodes(&[NodeState::Running]).await.map_err(|error| self.site.explained(error))?;
         let rack = |node: &firesteel_yarn::messages::cluster::NodeReport| {
@@ -261,8 +262,8 @@ impl Request {
         Ok(Staged { staging, cleanup: self.settings.cleanup })
     }
 
-    /// Stages all files. Returns the blueprint, which lists the executors' files, and the further files of
-    /// the ApplicationMaster.
+    /// Stages all files. Returns the blueprint, which lists the executors' files. Also returns the further files of the
+    /// ApplicationMaster.
     async fn fill(
         &self,
         staged: &Staged,

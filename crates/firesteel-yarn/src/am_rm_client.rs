@@ -1,5 +1,5 @@
-//! The ApplicationMaster's client of its ResourceManager: it registers once, allocates at every heartbeat,
-//! and finishes.
+//! The ApplicationMaster's client of its ResourceManager. It registers once, requests containers in every heartbeat,
+//! and reports the end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,8 +25,8 @@ const FINISH_PAUSE: Duration = Duration::from_millis(100);
 pub struct AmRmClient {
     service: Service,
     heartbeats: Heartbeats,
-    /// The tokens for NodeManagers. A token comes only with the first container on a node, so tokens are
-    /// kept for the attempt's life. A later token replaces an earlier one.
+    /// The tokens for NodeManagers. The ResourceManager sends a token only with the first container on a node, so
+    /// tokens are kept for the whole attempt. A later token replaces an earlier one.
     tokens: BTreeMap<NodeId, Token>,
 }
 
@@ -45,8 +45,8 @@ impl AmRmClient {
     /// listen) and its tracking URL.
     ///
     /// # Errors
-    /// Already registered, or it is not known whether a registration was done, because a registration is
-    /// not repeated. Also any error of a call.
+    /// The ApplicationMaster is already registered, or it is unknown whether the registration succeeded. A registration
+    /// is not repeated. Also any error of a call.
     pub async fn register(
         &mut self,
         host: &str,
@@ -64,13 +64,13 @@ impl AmRmClient {
         Ok(answer)
     }
 
-    /// Sends one heartbeat. It reports changes, and receives grants and ended containers since the last one. The
-    /// ApplicationMaster itself counts its wanted containers.
+    /// Sends one heartbeat. It reports changes, and receives the containers that were granted or have ended since the
+    /// last heartbeat. The ApplicationMaster itself counts its wanted containers.
     ///
     /// # Errors
-    /// `NotRegistered` if the ResourceManager has forgotten everything: then the ApplicationMaster
-    /// registers again and reports everything. `ApplicationAttemptNotFound` if the attempt is over. Also
-    /// any error of a call. The next heartbeat reports what this one could not.
+    /// `NotRegistered` if the ResourceManager has lost the registration. Then the ApplicationMaster registers again and
+    /// reports everything. `ApplicationAttemptNotFound` if the attempt is over. Also any error of a call. The next
+    /// heartbeat then repeats the changes of this one.
     pub async fn allocate(&mut self, changes: Changes, progress: f32) -> Result<AllocateResponse, CallError> {
         self.heartbeats.add(changes);
         let mut all: Option<AllocateResponse> = None;
@@ -149,7 +149,7 @@ impl AmRmClient {
     }
 }
 
-/// Joins two responses into one. The state of the cluster comes from the later one.
+/// Joins two consecutive responses into one. The state of the cluster comes from the later response.
 fn joined(mut earlier: AllocateResponse, mut later: AllocateResponse) -> AllocateResponse {
     earlier.allocated_containers.append(&mut later.allocated_containers);
     earlier.completed_container_statuses.append(&mut later.completed_container_statuses);

@@ -1,12 +1,12 @@
 //! The heartbeats of an ApplicationMaster: the changes to report, and whether the ResourceManager received
 //! them. The ApplicationMaster counts its wanted containers itself.
 //!
-//! Counts are absolute: each gives the number of containers that are wanted at a location. A ResourceManager lowers its
+//! Counts are absolute: a count is the number of containers that are wanted at a location. A ResourceManager lowers its
 //! own counts by the containers that it grants. So a count is reported again even if it has not changed.
 //!
-//! A heartbeat without a response may have been processed. A ResourceManager that gets the same response id
-//! again repeats its response without reading the request. So exactly the same request is sent until there
-//! is a response. Later changes follow in the next one.
+//! A heartbeat without a response may have been processed. A ResourceManager that gets the same response id again
+//! repeats its response without reading the request. So exactly the same request is sent until a response arrives.
+//! Later changes follow in the next request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::messages::records::ContainerId;
 /// The changes to report. Counts are absolute.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// The number of wanted containers at locations. Other locations do not change.
+    /// The number of wanted containers at each listed location. Other locations do not change.
     pub ask: Vec<ResourceRequest>,
     /// Containers to give back.
     pub release: Vec<ContainerId>,
@@ -41,13 +41,13 @@ impl Latest {
     }
 }
 
-/// The meaning of a response.
+/// The meaning of a response from the ResourceManager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged {
     All,
-    /// The last request was received; there are more changes to report.
+    /// The last request was received, and there are more changes to report.
     More,
-    /// The response is a repetition, with the same grants.
+    /// The response repeats the previous response, with the same grants.
     Repeated,
 }
 
@@ -56,7 +56,7 @@ pub enum Acknowledged {
 pub struct Heartbeats {
     response_id: i32,
     changes: Latest,
-    /// The request that was sent and not yet answered.
+    /// The request that was sent and has not been answered yet.
     sent: Option<(AllocateRequest, Latest)>,
 }
 
@@ -73,7 +73,7 @@ impl Heartbeats {
         self.changes.hosts.extend(include.into_iter().map(|host| (host, true)));
     }
 
-    /// The next heartbeat. It repeats the last one if that was not answered.
+    /// The next heartbeat. If the last heartbeat was not answered, the same heartbeat again.
     pub fn next(&mut self, progress: f32) -> AllocateRequest {
         if let Some((sent, _)) = &self.sent {
             return sent.clone();
@@ -108,8 +108,8 @@ impl Heartbeats {
         if self.changes.is_empty() { Acknowledged::All } else { Acknowledged::More }
     }
 
-    /// Takes a refusal: the request was not processed. Its changes are reported again, except those with a
-    /// newer value.
+    /// Records that the ResourceManager refused a request without processing it. The request's changes are reported
+    /// again, except changes with a newer value.
     pub fn refused(&mut self) {
         let Some((_, sent)) = self.sent.take() else { return };
         for (key, ask) in sent.ask {
@@ -121,8 +121,7 @@ impl Heartbeats {
         }
     }
 
-    /// Starts over with a ResourceManager that has forgotten everything. The caller reports everything
-    /// again.
+    /// Starts over with a ResourceManager that has lost the registration. The caller then reports everything again.
     pub fn forgotten(&mut self) {
         *self = Self::default();
     }

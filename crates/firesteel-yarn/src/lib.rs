@@ -1,4 +1,4 @@
-//! Clients for the protocols of Hadoop YARN. This crate knows how to talk to YARN, and makes no decisions.
+//! Clients for the protocols of Hadoop YARN. This crate implements the communication with YARN, and makes no decisions.
 //!
 //! - [`messages`]: the records, and the text forms of ids.
 //! - [`credentials`]: tokens, and the files that contain them.

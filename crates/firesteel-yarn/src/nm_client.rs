@@ -11,7 +11,7 @@ use crate::messages::master::Container;
 use crate::messages::records::{ContainerId, NodeId};
 use crate::messages::security::Token;
 
-/// A granted container with the token for its NodeManager: all that is needed to start it.
+/// A granted container with the token for its NodeManager. This is all that is needed to start the container.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GrantedContainer {
     /// The container, as the ResourceManager described it.
@@ -23,7 +23,7 @@ pub struct GrantedContainer {
 }
 
 impl GrantedContainer {
-    /// The bytes of this grant, to store it until the container is started.
+    /// The bytes of this grant, with which the grant can be stored until the container is started.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.encode_to_vec()
@@ -66,8 +66,8 @@ impl NmClient {
     /// reports later errors as the container's end.
     ///
     /// # Errors
-    /// The container was refused, or the NodeManager could not be reached. If the response was lost, the
-    /// request is repeated; then it is no error that the container already exists.
+    /// The container was refused, or the NodeManager could not be reached. If the response was lost, the request is
+    /// repeated; in this case, an existing container is not an error.
     pub async fn start(
         &self,
         granted: GrantedContainer,
@@ -109,7 +109,7 @@ fn refusal(node: &NodeId, failed: &[ContainerExceptionMap]) -> Option<NodeError>
     })
 }
 
-/// Whether a container already exists. A NodeManager has no exception class for this, only a message.
+/// Whether this message means that the container already exists. NodeManagers have no exception class for this.
 fn is_there_already(message: &str) -> bool {
     message.contains("already is running on this node")
         || message.contains("Attempt to relaunch the same container")

@@ -15,7 +15,7 @@ use crate::messages::application::{
 use crate::messages::cluster::{GetClusterNodesRequest, GetClusterNodesResponse, NodeReport, NodeState};
 use crate::messages::records::{ApplicationAttemptId, ApplicationId};
 
-/// The pause between two requests to kill an application that is not dead yet.
+/// The pause between two requests to kill an application that has not ended yet.
 const KILL_PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct YarnClient {
 }
 
 impl YarnClient {
-    /// Makes a client for these addresses (`host:port`; several if there are standbys), as this user.
+    /// Makes a client for these addresses (`host:port`; several if there are standby ResourceManagers), as this user.
     #[must_use]
     pub fn new(addresses: Vec<String>, user: &str, retry: Retry) -> Self {
         let identity = Identity::Simple { user: user.to_owned() };
@@ -54,7 +54,7 @@ impl YarnClient {
     /// The report of an application.
     ///
     /// # Errors
-    /// `ApplicationNotFound` if it is not known, or any error of a call.
+    /// `ApplicationNotFound` if the application is unknown, or any error of a call.
     pub async fn report(&self, application: ApplicationId) -> Result<ApplicationReport, CallError> {
         let request = GetApplicationReportRequest { application_id: Some(application) };
         let answer: GetApplicationReportResponse =
@@ -65,7 +65,7 @@ impl YarnClient {
     /// The report of an attempt.
     ///
     /// # Errors
-    /// `ApplicationAttemptNotFound` if it is not known, or any error of a call.
+    /// `ApplicationAttemptNotFound` if the attempt is unknown, or any error of a call.
     pub async fn attempt_report(
         &self,
         attempt: ApplicationAttemptId,
@@ -76,10 +76,11 @@ impl YarnClient {
         Ok(answer.application_attempt_report.unwrap_or_default())
     }
 
-    /// The containers of an attempt: those that run, and perhaps some that ran.
+    /// The containers of an attempt: all running containers, and perhaps some ended ones.
     ///
     /// # Errors
-    /// The attempt is not known, or any error of a call.
+    ///
+    /// The attempt is unknown, or any error of a call.
     pub async fn containers(&self, attempt: ApplicationAttemptId) -> Result<Vec<ContainerReport>, CallError> {
         let request = GetContainersRequest { application_attempt_id: Some(attempt) };
         let answer: GetContainersResponse =
@@ -100,9 +101,10 @@ impl YarnClient {
         Ok(answer.applications)
     }
 
-    /// Kills an application, and returns when it is dead. Waits without a time limit.
+    /// Kills an application, and returns when its state is final. Waits without a time limit.
     ///
     /// # Errors
+    ///
     /// Any error of a call.
     pub async fn kill(&self, application: ApplicationId, diagnostics: &str) -> Result<(), CallError> {
         let request = KillApplicationRequest {

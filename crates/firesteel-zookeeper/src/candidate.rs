@@ -12,20 +12,20 @@ use crate::term::Term;
 pub struct Candidate {
     session: Session,
     address: Address,
-    /// The path of its own node.
+    /// The path of the candidate's own node.
     own: String,
-    /// The watcher set by the last look.
+    /// The watcher that the last look at the nodes has set.
     watched: Option<OneshotWatcher>,
-    /// The first candidate at the last look.
+    /// The first candidate, as the last look at the nodes found it.
     first: Option<String>,
 }
 
 /// The position of a candidate: follower or leader.
 #[derive(Debug)]
 pub enum CandidateState {
-    /// Another candidate is before it.
+    /// Another candidate comes before this one.
     Follows {
-        /// The address of the first candidate, if it tells one.
+        /// The address of the first candidate, if its node contains an address.
         leader: Option<Address>,
     },
     Leads(Box<Term>),
@@ -35,7 +35,7 @@ impl Candidate {
     /// Becomes a candidate with this address.
     ///
     /// # Errors
-    /// The servers cannot be reached, or refuse.
+    /// The servers cannot be reached, or refuse the request.
     pub async fn stand(ensemble: &Ensemble, address: &Address) -> Result<Self, ZooKeeperError> {
         let session = ensemble.connect().await?;
         session.prepare().await?;
@@ -76,7 +76,7 @@ impl Candidate {
         }
     }
 
-    /// Stops being a candidate, so that another one can lead at once.
+    /// Ends the candidacy, so that another candidate can lead at once.
     pub async fn resign(self) {
         // If this fails, the end of the session removes the node.
         let _ = self.session.client.delete(&self.own, None).await;

@@ -8,18 +8,19 @@ use firesteel_host::runtime;
 use tokio::runtime::{Handle, Runtime};
 use zookeeper_client::{Acls, Client, CreateMode, Error};
 
-/// The servers where Masters keep their shared data.
+/// The ZooKeeper servers in which Masters keep their shared data.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ensemble {
-    /// Their addresses, and optionally the node below which everything is kept: `host:port[,host:port...][/node]`.
+    /// The addresses of the servers, and optionally the node below which all data is kept:
+    /// `host:port[,host:port...][/node]`.
     pub servers: String,
-    /// The node below which everything is kept.
+    /// The node below which the Masters' data is kept.
     pub directory: String,
-    /// How long a Master may be silent before another one may lead. The servers may choose another time within their
-    /// own limits.
+    /// How long a Master may be silent before another Master may lead. The servers may choose a different time within
+    /// their own limits.
     pub session: Duration,
-    /// How a Master authenticates, as a scheme and its data: `digest`, `user:password`. Then nobody else can read or
-    /// write the nodes.
+    /// How a Master authenticates, as a scheme and its data: `digest`, `user:password`. With it, nobody else can read
+    /// or write the nodes.
     pub identity: Option<(String, String)>,
 }
 
@@ -57,7 +58,7 @@ pub enum ZooKeeperError {
 }
 
 impl Ensemble {
-    /// Opens a session. Fails if none of the servers takes it.
+    /// Opens a session. Fails if none of the servers accepts it.
     pub(crate) async fn connect(&self) -> Result<Session, ZooKeeperError> {
         let mut connector = Client::connector().with_session_timeout(self.session).with_fail_eagerly();
         if let Some((scheme, data)) = &self.identity {
@@ -82,7 +83,7 @@ impl Ensemble {
     }
 }
 
-/// A session with the servers. It ends when its last copy is dropped.
+/// A session with the servers. The session ends when its last copy is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) client: Client,
@@ -90,7 +91,8 @@ pub(crate) struct Session {
     thread: Arc<Thread>,
 }
 
-/// A thread that only keeps a session alive. A daemon with thousands of busy connections would delay it for too long.
+/// A thread that only keeps a session alive. In a daemon with thousands of busy connections, another thread would be
+/// too late for this.
 #[derive(Debug)]
 struct Thread(Option<Runtime>);
 
@@ -112,7 +114,7 @@ impl Drop for Thread {
 }
 
 impl Session {
-    /// The runtime of the thread that keeps the session.
+    /// The runtime of the thread that keeps the session alive.
     pub(crate) fn runtime(&self) -> &Handle {
         self.thread.handle()
     }

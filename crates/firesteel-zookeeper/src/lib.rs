@@ -7,14 +7,14 @@
 //!  DIR/firesteel/journal/GENERATION/0000000000 ..  the pieces of that generation's file
 //! ```
 //!
-//! The candidate with the smallest number leads. It becomes the leader by writing its URL, on the condition that its
-//! candidate is still there; this gives it an epoch that is greater than all before. Each later write has the condition
-//! that the leader's node still has this version. So a former leader cannot write, even if it believes that it leads.
-//! It cannot act either, since no decision is announced before it is written.
+//! The candidate with the smallest number becomes the leader. For this it writes its URL, on the condition that its
+//! candidate node still exists. The write gives the leader an epoch that is greater than all earlier epochs. Each later
+//! write has the condition that the leader's node still has this version. So a former leader cannot write, even if it
+//! believes that it still leads. It cannot act either, because every decision is written before it is announced.
 //!
-//! Everything that needs no write ends with the leader's [lease](firesteel_host::lease). The lease ends two thirds of
-//! the session's timeout after the last transaction that a majority of the servers took, by the monotonic clock of the
-//! leader. ZooKeeper ends a session only after its whole timeout.
+//! The leader's [lease](firesteel_host::lease) ends everything that a leader does without writing. By the leader's
+//! monotonic clock, the lease ends two thirds of the session's timeout after the last transaction that a majority of
+//! the servers accepted. ZooKeeper ends a session only after its whole timeout.
 //!
 //! - `ensemble`: the servers, a session with them, and the names of the nodes
 //! - `candidate`: a Master that may become the leader

@@ -10,7 +10,8 @@ use zookeeper_client::CheckWriteError;
 use crate::ensemble::Session;
 use crate::znodes::Znodes;
 
-/// The term of a Master that leads. When this is dropped, its session ends, and another Master may lead at once.
+/// The term of a Master that leads. When this value is dropped, the Master's session ends, and another Master may lead
+/// at once.
 #[derive(Debug)]
 pub struct Term {
     session: Session,
@@ -20,32 +21,32 @@ pub struct Term {
 }
 
 impl Term {
-    /// Begins a term. `asked` is when the request that began it was sent.
+    /// Begins a term. `asked` is the time at which the Master sent the request that made it the leader.
     pub(crate) fn begin(session: Session, epoch: i32, asked: Moment) -> Self {
         let lease = Lease::until(asked + lease_length(&session));
         let keeper = session.runtime().spawn(keep(session.clone(), epoch, lease.clone()));
         Self { session, epoch, lease, keeper }
     }
 
-    /// Its epoch, which is greater than the epochs of all leaders before.
+    /// The term's epoch, which is greater than the epochs of all earlier leaders.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch.unsigned_abs().into()
     }
 
-    /// Its lease, which is extended while the servers answer.
+    /// The term's lease, which is extended while the servers answer.
     #[must_use]
     pub fn lease(&self) -> Lease {
         self.lease.clone()
     }
 
-    /// How long the session lasts without contact, as granted by the servers.
+    /// How long the session lasts without contact. The servers have chosen this time.
     #[must_use]
     pub fn session_timeout(&self) -> Duration {
         self.session.client.session_timeout()
     }
 
-    /// Where its journal is kept.
+    /// The leader's journal in ZooKeeper.
     #[must_use]
     pub fn znodes(&self) -> Znodes {
         Znodes::new(self.session.clone(), self.epoch, self.lease.clone())
@@ -59,16 +60,16 @@ impl Drop for Term {
     }
 }
 
-/// How long after an answered request the leader can be sure that no other one leads. The servers end a session that
-/// they have not heard of for the whole timeout. Their own leader may learn of a contact half a tick late, and a tick
+/// How long after an answered request the leader can be sure that no other Master leads. The servers end a session
+/// after a whole timeout without contact. The servers' own leader may learn of a contact half a tick late, and a tick
 /// is at most half of a session.
 fn lease_length(session: &Session) -> Duration {
     session.client.session_timeout() * 2 / 3
 }
 
-/// Extends the lease while a majority of the servers agrees that this epoch lasts. It asks by a transaction that
-/// changes nothing. A read or a sync would not do: the servers' own leader would answer these for seconds after it was
-/// cut off from the others.
+/// Extends the lease as long as a majority of the servers confirms this epoch. It asks them with a transaction that
+/// changes nothing. A read or a sync is not enough: a server that was cut off from the others would still answer it for
+/// seconds.
 async fn keep(session: Session, epoch: i32, lease: Lease) {
     let (length, leader) = (lease_length(&session), session.leader());
     let check_epoch = || async { session.client.new_check_writer(&leader, Some(epoch))?.commit().await };

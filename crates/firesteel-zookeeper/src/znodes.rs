@@ -1,4 +1,4 @@
-//! The leader's journal, in pieces that are nodes.
+//! The leader's journal, which is split into pieces. Each piece is a node.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,19 +12,19 @@ use zookeeper_client::{CheckWriteError, CheckWriter, CreateMode, Error};
 
 use crate::ensemble::{Ensemble, Session, ZooKeeperError};
 
-/// The longest piece, in bytes. Servers take requests of up to 1 MiB.
+/// The maximum length of a piece, in bytes. Servers accept requests of up to 1 MiB.
 const PIECE: usize = 512 << 10;
 
-/// The memory that a node takes in the servers besides its data, in bytes.
+/// The memory that a node needs in the servers in addition to its data, in bytes.
 const NODE: u64 = 1 << 10;
 
 /// The maximum number of requests in flight.
 const AT_ONCE: usize = 64;
 
-/// The pause before a request that was lost with its connection is repeated.
+/// The pause before a request is repeated that was lost with its connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The journal of the leading Master. Its writes fail once another Master has begun to lead.
+/// The journal of the leading Master. Writes fail as soon as another Master has begun to lead.
 #[derive(Debug)]
 pub struct Znodes {
     session: Session,
@@ -53,7 +53,7 @@ impl Znodes {
         Self { session, epoch, lease, generations: 0, pieces: 0 }
     }
 
-    /// Reads the contents of the latest generation, with its path. `None` if there is none yet.
+    /// Reads the contents of the latest generation, with its path. `None` if no generation exists yet.
     ///
     /// # Errors
     /// The servers do not answer.
@@ -61,7 +61,7 @@ impl Znodes {
         read_latest(&self.session).await
     }
 
-    /// The node of the current generation. Only this Master uses this name.
+    /// The node of the current generation. No other Master uses this name.
     fn generation(&self) -> String {
         format!("{}/{:010}-{:010}", self.session.journal(), self.epoch, self.generations)
     }
@@ -86,8 +86,8 @@ impl Znodes {
         }
     }
 
-    /// Writes on the condition that no other Master has begun to lead. Repeats requests that were lost with their
-    /// connection.
+    /// Performs a write, on the condition that no other Master has begun to lead. Repeats requests that were lost with
+    /// their connection.
     async fn transaction(
         &self,
         write: impl Fn(&mut CheckWriter<'_>) -> Result<(), Error>,
@@ -139,7 +139,7 @@ impl Znodes {
     }
 }
 
-/// Blocks, so it runs on a thread that may wait.
+/// The storage of the journal. Its methods block, so they must run on a thread that may wait.
 impl Storage for Znodes {
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         let runtime = self.session.runtime().clone();
@@ -156,7 +156,7 @@ impl Storage for Znodes {
     }
 }
 
-/// Reads the contents of an ensemble's latest generation, with its path. `None` if there is none yet.
+/// Reads the contents of an ensemble's latest generation, with its path. `None` if no generation exists yet.
 ///
 /// # Errors
 /// The servers cannot be reached, or do not answer.
@@ -184,7 +184,7 @@ async fn read_latest(session: &Session) -> Result<Option<(PathBuf, Vec<u8>)>, Zo
     Ok(Some((shown(ensemble, &generation), pieces.concat())))
 }
 
-/// Removes all generations but this one. If some are left, the next generation removes them.
+/// Removes all generations except this one. If some remain, the next generation removes them.
 async fn remove_others(session: Session, current: String) {
     let Session { client, .. } = &session;
     let Ok(generations) = client.list_children(&session.journal()).await else { return };
@@ -205,7 +205,7 @@ fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The path of a node, as shown to people.
+/// The path of a node, in the form in which messages show it.
 fn shown(ensemble: &Ensemble, node: &str) -> PathBuf {
     format!("zookeeper://{}{node}", ensemble.servers).into()
 }

@@ -3,7 +3,7 @@
 mod cli;
 mod version;
 
-/// A simulation takes twice the processor time with musl's own allocator.
+/// The allocator. With musl's own allocator, a simulation would take twice the processor time.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -2,8 +2,8 @@
 
 use firesteel_protocol::version::Version;
 
-/// `0.1.0 (3372250, 2026-11-21, protocol 2)`: the release, the commit that it was built from, `-dirty` if files
-/// differed from it, the commit's date, and the version of the wire protocol.
+/// The text `0.1.0 (3372250, 2026-11-21, protocol 2)`. It contains the release, the commit that it was built from, the
+/// commit's date, and the version of the wire protocol. `-dirty` follows the commit if files differed from it.
 #[must_use]
 pub(crate) fn words() -> String {
     format!("{} ({}, protocol {})", env!("CARGO_PKG_VERSION"), env!("FIRESTEEL_COMMIT"), Version::CURRENT)

@@ -7,10 +7,11 @@ use firesteel_protocol::executor_trouble::{DRIVER_FLAG, SUBCOMMAND};
 use firesteel_protocol::process::{Command, Placeholder};
 use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
 
-/// The argument by which an executor learns that it is part of a local cluster.
+/// The argument that makes an executor part of a local cluster.
 const IN_LOCAL_CLUSTER: &str = "--local-cluster";
 
-/// The command that Workers run. It does not contain the secret, because other users of the machine can read its words.
+/// The command that Workers run. It does not contain the secret, because other users of the machine can read the
+/// arguments of a process.
 pub(crate) fn executor_command(driver: &Address, secret: &Secret, in_local_cluster: bool) -> Command {
     let words = [
         (DRIVER_FLAG, driver.to_string()),

@@ -27,36 +27,36 @@ use firesteel_host::net::{Arrival, DialError, HandshakeError, Introduction, Queu
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 
-/// How long a task may take to end when asked. This is shorter than the 10 s that a Worker gives its
+/// How long a task may take to end after it was asked to end. This is shorter than the 10 s that a Worker gives its
 /// executors, so an executor that is asked to end can see all its tasks end.
 pub const TASK_KILL_GRACE: Duration = Duration::from_secs(5);
 
 /// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that reads slowly
-/// only slows the tasks down, and must never count as a peer that is too slow.
+/// only slows the tasks down. The limit is so high that the driver is never disconnected as too slow.
 const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
 /// The command line of an executor, and its secret.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address at which its driver listens.
+    /// The address at which the executor's driver listens.
     pub driver: Address,
     pub app: AppId,
     pub executor: ExecutorId,
-    /// Its resource profile in the application.
+    /// The executor's resource profile in the application.
     pub profile: ProfileId,
     pub worker: WorkerId,
     pub host: String,
     pub cores: Cores,
     pub resources: Resources,
     pub secret: Secret,
-    /// Whether it is part of a local cluster. Then the cluster's secret is the same as the application's.
+    /// Whether the executor is part of a local cluster. If so, the application's secret is also the cluster's secret.
     pub in_local_cluster: bool,
 }
 
 /// Why an executor could not start, or ended without being asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
-    /// The operating system cannot tie it to its Worker, or does not let it catch signals.
+    /// The executor cannot be made to end with its Worker, or the system does not let it catch signals.
     #[error("cannot set up the executor: {error}")]
     SetUp {
         #[source]
@@ -72,7 +72,7 @@ pub enum ExecutorError {
 }
 
 impl ExecutorError {
-    /// The trouble that the executor's exit code reports.
+    /// The kind of trouble that the executor's exit code reports.
     #[must_use]
     pub fn trouble(&self) -> ExecutorTrouble {
         match self {
@@ -99,7 +99,7 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
 }
 
 /// Runs the driver's tasks until the driver is done or gone, or until the executor is asked to end. When it returns,
-/// all tasks have ended. Await it within a runtime.
+/// all tasks have ended. Await the future within a runtime.
 ///
 /// It is no error if the driver is gone or silent, since applications also end their executors in this way.
 ///
@@ -213,8 +213,8 @@ impl Shell for ExecutorShell {
         ControlFlow::Continue(())
     }
 
-    /// Ignores SIGINT. A ctrl-c is meant for the process that has the terminal. An executor has its own
-    /// process group, so it never has the terminal. The machine gets a deadline event instead.
+    /// Ignores SIGINT. A ctrl-c is meant for the process that has the terminal, and an executor never has it, because
+    /// it leads its own process group. The state machine gets a deadline event instead, which changes nothing.
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Exit, Event> {
         ControlFlow::Continue(match request {
             EndRequest::Terminate | EndRequest::HangUp | EndRequest::StdinClosed => Event::Shutdown,
@@ -243,7 +243,7 @@ impl Runners {
     }
 }
 
-/// The trouble that a failed connection to the driver shows.
+/// The kind of trouble that a failed connection to the driver shows.
 fn trouble_of(error: &DialError) -> ExecutorTrouble {
     match error {
         DialError::UnknownHost { .. } => ExecutorTrouble::UnknownHost,

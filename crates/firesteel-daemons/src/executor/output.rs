@@ -25,7 +25,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         Self { pipe: Some(pipe), buffer: BytesMut::new(), piece: SMALL_PIECE }
     }
 
-    /// Whether the stream's end is still to be read.
+    /// Whether the stream has not been read to its end yet.
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }
@@ -35,8 +35,8 @@ impl<R: AsyncRead + Unpin> Output<R> {
         self.pipe = None;
     }
 
-    /// Reads the next piece: at least one byte, at most `at_most`. If the future is dropped while it waits,
-    /// nothing has been read.
+    /// Reads the next piece: at least one byte, at most `at_most`. If the future is dropped while it waits, no byte is
+    /// lost.
     pub(super) async fn read(&mut self, at_most: u64) -> Read {
         let Some(pipe) = &mut self.pipe else { return Read::End };
         let limit = usize::try_from(at_most).unwrap_or(usize::MAX).min(self.piece);

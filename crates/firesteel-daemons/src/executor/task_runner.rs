@@ -32,12 +32,12 @@ pub const TASK_ATTEMPT: &str = "FIRESTEEL_TASK_ATTEMPT";
 /// The environment variable with the host on which the task runs.
 pub const HOST: &str = "FIRESTEEL_HOST";
 
-/// How long the outputs may stay open after the process and its group have ended. Then the runner searches for the
-/// processes that hold them open. Also how long they may then be open and silent.
+/// How long the outputs may stay open after the process and its group have ended. After that, the runner searches for
+/// the processes that hold the outputs open. Also how long the outputs may stay open and silent after the search.
 const OPEN_LIMIT: Duration = Duration::from_millis(250);
-/// The time limit of that search.
+/// The time limit of the search for processes that left the group.
 const STRAYS_LIMIT: Duration = Duration::from_secs(5);
-/// The maximum number of bytes that two pipes can hold.
+/// The maximum number of bytes in two full pipes.
 const PIPE: u64 = 2 << 20;
 
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Launch {
     pub resources: Resources,
 }
 
-/// Shared by all runners of an executor.
+/// The values that all runners of an executor share.
 #[derive(Clone, Debug)]
 pub struct RunnerContext {
     pub executor: ExecutorKey,
@@ -62,7 +62,8 @@ pub struct TaskRunner {
     orders: watch::Sender<Orders>,
 }
 
-/// The orders to a runner so far. This is a state, not a queue, so it cannot grow.
+/// The orders that a runner has got so far. They are stored as a state instead of a queue, so they cannot grow without
+/// limit.
 #[derive(Clone, Copy, Debug)]
 struct Orders {
     /// The total number of output bytes that may be read.
@@ -73,9 +74,9 @@ struct Orders {
 }
 
 impl TaskRunner {
-    /// Starts a task. The inbox receives [`Event::TaskStarted`] or [`Event::TaskNotStarted`]. After
-    /// `TaskStarted` it receives output within the allowance and then, once none of the task's processes is
-    /// left, [`Event::TaskExited`].
+    /// Starts a task. The inbox receives [`Event::TaskStarted`] or [`Event::TaskNotStarted`]. After `TaskStarted` it
+    /// receives output within the allowance and then, when all of the task's processes have ended,
+    /// [`Event::TaskExited`].
     ///
     /// Call this on a thread of the runtime.
     #[must_use]
@@ -85,7 +86,7 @@ impl TaskRunner {
         Self { orders }
     }
 
-    /// Allows this many more bytes of output to be read.
+    /// Allows the runner to read this number of further output bytes.
     pub fn allow(&self, bytes: u64) {
         self.orders.send_modify(|orders| orders.allowed = orders.allowed.saturating_add(bytes));
     }
@@ -95,7 +96,7 @@ impl TaskRunner {
         self.orders.send_modify(|orders| orders.drain = true);
     }
 
-    /// Signals the task's process group. Does nothing if it has ended.
+    /// Signals the task's process group. Does nothing if the task has ended.
     pub fn signal(&self, signal: Signal) {
         self.orders.send_modify(|orders| orders.signal = orders.signal.max(Some(signal)));
     }
@@ -172,7 +173,7 @@ fn start(launch: Launch, context: &RunnerContext) -> Result<Process, NotStarted>
 }
 
 impl Process {
-    /// Feeds, reads and signals the process until its end. The task has ended when the process has ended
+    /// Writes the task's input, reads its outputs and sends signals, until the task has ended: the process has ended,
     /// and both outputs are read to their end.
     async fn run_to_end(
         mut self,
@@ -230,7 +231,7 @@ impl Process {
         }
     }
 
-    /// Sends the ordered signal, unless it or a stronger one was sent already.
+    /// Sends the ordered signal, unless the same or a stronger signal was sent already.
     fn signal_as_ordered(&mut self, orders: Orders) {
         if self.stage == Stage::Running
             && orders.signal > self.signalled
@@ -246,8 +247,8 @@ impl Process {
         self.stage.status().filter(|_| !self.stdout.is_open() && !self.stderr.is_open())
     }
 
-    /// Counts bytes read after the end of all processes. Closes the outputs when these are all that the pipes could
-    /// hold.
+    /// Counts bytes that were read after the end of all processes. Closes the outputs when the count reaches the number
+    /// of bytes that two pipes can hold.
     fn count_after_end(&mut self, length: u64) {
         if let Stage::Cleared { left, .. } = &mut self.stage {
             *left = left.saturating_sub(length);
@@ -267,13 +268,12 @@ impl Process {
 enum Stage {
     Running,
     /// The process has ended, and its group was killed. If the outputs are still open, the runner searches for
-    /// processes outside the group that hold them.
+    /// processes outside the group that keep them open.
     Ended {
         status: ExitStatus,
         search_at: Instant,
     },
-    /// All processes that could be found were killed. At most this many bytes in the pipes are still to be
-    /// read.
+    /// All processes that could be found were killed. At most this many bytes are left to be read from the pipes.
     Cleared {
         status: ExitStatus,
         left: u64,
@@ -306,7 +306,7 @@ impl Stage {
     }
 }
 
-/// Kills the processes that the task started and that left its group.
+/// Kills the processes that the task started and that left the task's process group.
 async fn kill_leftovers(attempt: AttemptId, context: &RunnerContext) {
     let marker = Marker::of_executor(&context.worker, &context.executor)
         .and(TASK_ID, attempt.task)
@@ -317,7 +317,7 @@ async fn kill_leftovers(attempt: AttemptId, context: &RunnerContext) {
     }
 }
 
-/// Writes a task's standard input. A task need not read all of it.
+/// Writes a task's standard input. A task may end without reading all of its input.
 async fn feed(stdin: Option<(ChildStdin, Bytes)>) {
     if let Some((mut pipe, bytes)) = stdin {
         let _ = pipe.write_all(&bytes).await;

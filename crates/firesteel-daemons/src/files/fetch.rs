@@ -1,4 +1,4 @@
-//! The Worker's side: fetches files one after the other and verifies each by its digest.
+//! The Worker's side of an application's files: fetches them one after the other, and verifies each file by its digest.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,17 +18,17 @@ use super::private;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
 use firesteel_host::net::{DialError, Introduction};
 
-/// How long a Worker waits for a driver that sends nothing. While it waits for its turn, the driver tells it to keep
-/// waiting.
+/// How long a Worker waits for a driver that sends nothing. While the Worker waits for its turn, the driver regularly
+/// sends a message that asks it to keep waiting.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often a broken connection is opened again, counted over all files together.
+/// How often a broken connection is opened again, for all files together.
 const RECONNECTIONS: u32 = 6;
 
-/// The pause before the first reconnection. It doubles each time.
+/// The pause before the first reconnection. The pause doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a file cannot be fetched. Worded as a clause about the file, without its name.
+/// Why a file cannot be fetched. The text is a clause about the file, without the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     #[error(transparent)]
@@ -41,7 +41,7 @@ pub enum FetchError {
     HungUp { received: u64, length: u64 },
     #[error("{reason}")]
     Refused { reason: String },
-    /// The bytes received are not the file that was submitted.
+    /// The bytes received differ from the submitted file.
     #[error("its content differs from what was submitted: it may have changed since")]
     Changed,
     #[error("cannot write {path:?}: {error}")]
@@ -61,7 +61,7 @@ impl FetchError {
     }
 }
 
-/// Fetches files from one driver, over one connection as long as it works.
+/// Fetches files from one driver, over one connection until that connection breaks.
 #[derive(Debug)]
 pub struct Fetcher {
     source: Address,
@@ -78,12 +78,11 @@ impl Fetcher {
         Self { source, introduction, conversation: None, reconnections: 0, stop }
     }
 
-    /// Fetches a file and writes it, read-only and for this user alone, to a path that does not exist yet.
-    /// Succeeds only if it is the file that was submitted.
+    /// Fetches a file and writes it to a path that does not exist yet. The new file is read-only, and only this user
+    /// can read it. Succeeds only if the bytes are those of the submitted file.
     ///
     /// # Errors
-    /// The file cannot be fetched, or it is not the file that was submitted. An incomplete file may be left
-    /// at the path.
+    /// The file cannot be fetched, or differs from the submitted file. An incomplete file may be left at the path.
     pub async fn fetch(&mut self, file: &FileDescription, path: &Path) -> Result<(), FetchError> {
         let mut download = Download::create(path.to_owned()).await?;
         while download.received < file.length {
@@ -115,7 +114,7 @@ impl Fetcher {
         self.conversation = None;
     }
 
-    /// Requests the missing bytes and receives them as long as they come.
+    /// Requests the missing bytes, and receives them until the file is complete or the connection breaks.
     async fn advance(&mut self, file: &FileDescription, download: &mut Download) -> Result<(), FetchError> {
         let Self { source, introduction, stop, conversation, .. } = self;
         let ask = async {

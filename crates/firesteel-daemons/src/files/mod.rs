@@ -12,12 +12,12 @@
 //! - [`unpack`]: unpacks archives.
 //! - `private`: files and directories that no other user can read.
 //!
-//! The description travels with the application; the bytes never pass through an owner loop. A Worker asks for a file
-//! by its digest, so it gets the file that was submitted, or none.
+//! The description travels with the application; the bytes never pass through an owner loop. A Worker requests a file
+//! by the file's digest. So it gets exactly the file that was submitted, or an error.
 //!
-//! A Worker keeps the files until the application ends, or until a while after its last executor there has ended. If a
-//! Worker was killed (SIGKILL), its files stay until directories are cleaned by age, because it is not certain that the
-//! Worker is gone:
+//! A Worker keeps the files until the application ends, or until some time after the application's last executor on the
+//! Worker has ended. If a Worker was killed (SIGKILL), its files stay until directories are cleaned by age, because it
+//! is not certain that the Worker is gone:
 //!
 //! ```text
 //! <work directory>/<application>/files-<Worker>/NAME     a file, read-only, for the Worker's user alone

@@ -1,4 +1,4 @@
-//! The files of an application: opened and read once, for their length and digest.
+//! The files of an application. Each is opened and read once, to compute its length and digest.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,8 +23,8 @@ use firesteel_host::net::Listener;
 
 const PIECE: usize = 1 << 20;
 
-/// The files of an application on the machine where it is submitted. They stay open. If a file is later
-/// replaced by another one with the same name, an application that was already submitted does not notice.
+/// The files of an application on the machine where it is submitted. The files stay open. If a file is later replaced
+/// by another file of the same name, an application that was already submitted still gets the old contents.
 #[derive(Clone, Debug, Default)]
 pub struct OfferedFiles {
     files: Arc<Vec<OfferedFile>>,
@@ -64,7 +64,7 @@ pub enum OfferError {
     Name { text: String, name: String },
     #[error("{first:?} and {second:?} would both have the name {name:?}: set another one, as in PATH#NAME")]
     Twice {
-        /// The text of the first file.
+        /// The path, with any `#NAME`, of the first of two files with the same name.
         first: String,
         second: String,
         name: String,
@@ -78,7 +78,7 @@ pub enum OfferError {
     Stopped,
 }
 
-/// A file to offer that was not opened yet.
+/// A file to offer that has not been opened yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct UnopenedFile {
     path: PathBuf,
@@ -90,11 +90,10 @@ impl OfferedFiles {
     /// Opens and reads all files. `files` and `archives` are paths, each with an optional `#NAME`. An
     /// archive is unpacked into a directory of that name.
     ///
-    /// Source: Spark 4.0.1 for the form; there `#NAME` works for `--archives`, and for `--files` only on
-    /// YARN.
+    /// Source: Spark 4.0.1 for the syntax. In Spark, `#NAME` works for `--archives`, and for `--files` only on YARN.
     ///
     /// # Errors
-    /// The first file that cannot be offered.
+    /// Returns the error of the first file that cannot be offered.
     pub async fn open(files: &[String], archives: &[String]) -> Result<Self, OfferError> {
         let unopened_files = unopened_files(files, archives)?;
         // The digest of a large file takes long. If the caller stops waiting, the thread stops too.
@@ -117,14 +116,14 @@ impl OfferedFiles {
         self.files.iter().map(|file| (&file.description, &file.file))
     }
 
-    /// The description for Workers, if there are any files. Workers fetch from `source`.
+    /// The description of the files for Workers. `None` if there are no files. Workers fetch from `source`.
     #[must_use]
     pub fn description(&self, source: &Address) -> Option<ApplicationFiles> {
         let files = self.files.iter().map(|file| file.description.clone()).collect();
         (!self.is_empty()).then(|| ApplicationFiles { source: source.clone(), files })
     }
 
-    /// Also serves the Workers that dial this listener, beside the listener's other peers.
+    /// Also sends files to the Workers that dial this listener. The listener still serves its other peers.
     #[must_use]
     pub fn serve_on(&self, listener: Listener) -> Listener {
         if self.is_empty() {
@@ -133,7 +132,7 @@ impl OfferedFiles {
         listener.also_serve(Role::Worker, server::start(Arc::clone(&self.files)))
     }
 
-    /// Serves like [`serve_on`](Self::serve_on), but at most this number of Workers at the same time.
+    /// Like [`serve_on`](Self::serve_on), but serves at most this number of Workers at the same time.
     #[cfg(test)]
     pub(super) fn serve_some_on(&self, listener: Listener, at_once: usize) -> Listener {
         listener.also_serve(Role::Worker, server::start_with(Arc::clone(&self.files), at_once))
@@ -162,7 +161,7 @@ fn unopened_files(files: &[String], archives: &[String]) -> Result<Vec<UnopenedF
     Ok(unopened_files)
 }
 
-/// The path and the name in a text: `dir/data.txt` is called `data.txt`, `dir/data.txt#input` is called
+/// The path and the name in an argument. The name of `dir/data.txt` is `data.txt`; the name of `dir/data.txt#input` is
 /// `input`.
 fn path_and_name(text: &str) -> Result<(PathBuf, String), OfferError> {
     let (path, name) = match text.rsplit_once('#') {

@@ -12,7 +12,7 @@ use std::path::Path;
 /// The mode of a directory that only its owner can use.
 const PRIVATE_DIRECTORY: u32 = 0o700;
 
-/// The mode of a directory of executors. Its group may read logs in it.
+/// The mode of a directory of executors. The directory's group may read logs in it.
 const SHARED_DIRECTORY: u32 = 0o750;
 
 /// How often to try to make a directory whose parent is being removed at the same time.
@@ -45,9 +45,10 @@ pub(crate) fn create_group_directories(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(SHARED_DIRECTORY).create(path)
 }
 
-/// Tries again if the parent is removed at the same moment, because it was empty.
+/// Repeats an attempt that failed because the empty parent directory was removed at the same moment.
 ///
 /// # Errors
+///
 /// The error of the last attempt.
 pub(crate) fn despite_removal(make: impl Fn() -> io::Result<()>) -> io::Result<()> {
     let mut made = make();
@@ -68,9 +69,10 @@ pub(crate) fn create_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Makes a complete file read-only, still for its owner alone.
+/// Makes a complete file read-only. Only the owner can still read it.
 ///
 /// # Errors
+///
 /// The mode cannot be changed.
 pub(crate) fn seal(file: &File, executable: bool) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(if executable { 0o500 } else { 0o400 }))

@@ -1,4 +1,4 @@
-//! The driver's side: sends Workers the files that they ask for.
+//! The driver's side of an application's files: sends Workers the files that they request.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,16 +15,16 @@ use tokio::time::timeout;
 use super::offer::OfferedFile;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
 
-/// The number of Workers that are served at one time.
+/// The maximum number of Workers that are served at the same time.
 const AT_ONCE: usize = 256;
 
-/// The number of Workers that may wait for their turn. Further ones wait in the listener, and get no message.
+/// The number of Workers that may wait for their turn. Further Workers wait in the listener, and get no message.
 const WAITING: usize = 8192;
 
-/// The interval at which a waiting Worker is told to keep waiting. This is well below a Worker's timeout.
+/// The interval at which a waiting Worker gets a message to keep waiting. This is well below a Worker's timeout.
 const REASSURANCE: Duration = Duration::from_secs(30);
 
-/// How long a Worker may send no request before it is disconnected.
+/// How long a Worker may be connected without a request before it is disconnected.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// Serves each conversation from the channel, until the channel's sender is dropped.
@@ -32,7 +32,7 @@ pub(super) fn start(files: Arc<Vec<OfferedFile>>) -> mpsc::Sender<Conversation> 
     start_with(files, AT_ONCE)
 }
 
-/// Serves like [`start`], but at most this number of Workers at the same time.
+/// Like [`start`], but serves at most this number of Workers at the same time.
 pub(super) fn start_with(files: Arc<Vec<OfferedFile>>, at_once: usize) -> mpsc::Sender<Conversation> {
     let (sender, mut conversations) = mpsc::channel::<Conversation>(1);
     let places = Arc::new(Semaphore::new(at_once));
@@ -65,7 +65,7 @@ async fn serve(mut conversation: Conversation, files: Arc<Vec<OfferedFile>>, pla
     }
 }
 
-/// Waits for a permit. Meanwhile it tells the Worker to keep waiting, before the Worker's timeout passes.
+/// Waits for a permit. Meanwhile sends the Worker messages to keep waiting, so that the Worker's timeout does not pass.
 async fn wait_for_slot(
     conversation: &mut Conversation,
     places: Arc<Semaphore>,

@@ -42,7 +42,7 @@ impl Rig {
         Self::serving(256).await
     }
 
-    /// A driver that serves at most this number of Workers at one time.
+    /// A driver that serves at most this number of Workers at the same time.
     async fn serving(at_once: usize) -> Self {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let path = scratch.path().join("data");
@@ -74,7 +74,7 @@ fn mode_of(path: &Path) -> u32 {
     fs::metadata(path).expect("it is there").permissions().mode() & 0o7777
 }
 
-/// A proxy to an address that cuts each connection after this many bytes to the side that dialled.
+/// A proxy to an address. The proxy cuts each connection after it has sent this number of bytes to the dialling side.
 async fn cutting(address: &Address, after: u64) -> Address {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let own = Address::new("127.0.0.1", listener.local_addr().expect("it is bound").port());
@@ -177,7 +177,7 @@ async fn a_fetch_that_nobody_needs_any_more_stops() {
     assert!(matches!(fetched, Err(FetchError::Stopped)), "{fetched:?}");
 }
 
-/// Requests one byte after the other, for a quarter of an hour.
+/// Takes the only free place: requests one byte after the other, for a quarter of an hour.
 async fn hold_the_only_place(rig: &Rig) {
     let hello = Introduction::new(Role::Worker, "slow");
     let dialled = Conversation::dial(&rig.address, &hello, Role::Driver).await;

@@ -1,9 +1,9 @@
 //! Unpacks archives into directories, without writing outside the directory.
 //!
 //! A link is kept unchanged, wherever it leads, as tar does: a packed Python environment has a link to the system's
-//! interpreter. An entry that would be written through a link is refused, in any order of entries (`layout`). Links are
-//! made last, so that nothing is written after the first of them. Unpacked files are read-only and for this user alone.
-//! Their owners, times and special bits are dropped.
+//! interpreter. An entry that would be written through a link is refused, whatever the order of the entries (`layout`).
+//! Links are made last, so that nothing is written after the first link is made. Unpacked files are read-only, and only
+//! this user can read them. The owners, times and special bits in the archive are ignored.
 //!
 //! An archive is checked by unpacking it without writing. So the submitting machine refuses an archive for every reason
 //! that does not depend on a Worker.
@@ -29,7 +29,7 @@ use super::private;
 
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// The contents of an archive may be this many times larger than the archive.
+/// The contents of an archive may be at most this many times as large as the archive.
 const MOST_RATIO: u64 = 200;
 
 /// Contents of at most this many bytes are always allowed.
@@ -38,7 +38,7 @@ const ALWAYS_FINE: u64 = 1 << 30;
 /// The maximum length of a long name, or of another extended header of an entry, in bytes.
 const MOST_HEADER: u64 = 1 << 20;
 
-/// Why an archive cannot be unpacked. Worded as a clause about the archive, without its name.
+/// Why an archive cannot be unpacked. The text is a clause about the archive, without the archive's name.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     #[error("cannot unpack it: {0}")]
@@ -50,10 +50,10 @@ pub enum UnpackError {
     /// The path of an entry, or of a hard link's target, is absolute or contains `..`.
     #[error("its entry {entry:?} leads out of the directory")]
     LeadsOut { entry: PathBuf },
-    /// A parent of the entry is a link.
+    /// A parent directory of the entry is a link.
     #[error("its entry {entry:?} leads through its link {link:?}")]
     Through { entry: PathBuf, link: PathBuf },
-    /// An earlier entry has the path of this one, or of a parent of it.
+    /// An earlier entry has the path of this entry, or of one of its parents.
     #[error("its entry {entry:?} cannot be where its entry {by:?} is")]
     Taken { entry: PathBuf, by: PathBuf },
     /// A hard link whose target is not an earlier file.
@@ -66,7 +66,7 @@ pub enum UnpackError {
     Empty,
     #[error("its entry {entry:?} is not a file, directory or link")]
     Kind { entry: PathBuf },
-    /// A name, or another description, is far too long.
+    /// A name, or another extended header, is far too long.
     #[error("the header of an entry has {length} bytes")]
     Header { length: u64 },
     #[error("its content is longer than {most} bytes, {MOST_RATIO} times the length of the archive")]
@@ -78,7 +78,7 @@ pub enum UnpackError {
     Stopped,
 }
 
-/// Unpacks an archive without writing anything, to find out whether it is valid. Call this where blocking is allowed.
+/// Unpacks an archive without writing anything, to find out whether it is valid. Blocks the thread.
 ///
 /// # Errors
 /// The archive is damaged, has another format, or has an entry that is not allowed.
@@ -95,7 +95,7 @@ fn from_the_start(mut file: &File) -> Result<BufReader<&File>, UnpackError> {
     Ok(BufReader::new(file))
 }
 
-/// Makes a directory and unpacks an archive into it. Call this where blocking is allowed.
+/// Makes a directory and unpacks an archive into it. Blocks the thread.
 ///
 /// # Errors
 /// The archive cannot be read or written, or has an entry that is not allowed. Entries that were already unpacked stay.
@@ -117,7 +117,7 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
     move |error| UnpackError::Write { path: path.to_owned(), error }
 }
 
-/// Checks only the headers. The description of an entry is read into memory later, so it must be short.
+/// Checks only the headers. Unpacking later reads the description of an entry into memory, so each must be short.
 fn check_entries(reader: Stoppable<'_, impl Read>, stop: &CancellationToken) -> Result<(), UnpackError> {
     // If a read was stopped, the archive is not at fault, whatever error the library reports.
     check_headers(reader, stop)
@@ -147,8 +147,8 @@ fn check_headers(reader: impl Read, stop: &CancellationToken) -> Result<(), Unpa
     Ok(())
 }
 
-/// A reader that can be stopped between two reads. A single entry may be as large as the whole archive, and is skipped
-/// by reading it.
+/// A reader that can be stopped between two reads. Skipping an entry reads all of the entry, which may be as large as
+/// the whole archive.
 struct Stoppable<'a, R> {
     inner: R,
     stop: &'a CancellationToken,
@@ -163,7 +163,7 @@ impl<R: Read> Read for Stoppable<'_, R> {
     }
 }
 
-/// What to do with the entries of an archive.
+/// The purpose for which the entries of an archive are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Purpose {
     Check,
@@ -175,7 +175,7 @@ struct Unpacking<'a> {
     layout: Layout,
     entries: usize,
     most: u64,
-    /// The number of further bytes that the contents may have.
+    /// The number of further bytes that the contents may have before they count as too large.
     left: u64,
     stop: &'a CancellationToken,
 }
@@ -206,7 +206,8 @@ impl<'a> Unpacking<'a> {
         if self.entries == 0 { Err(UnpackError::Empty) } else { Ok(()) }
     }
 
-    /// Reads the rest after the last entry, since the checksum comes at the end. Later bytes are ignored, as gzip does.
+    /// Reads the rest after the last entry, since the checksum comes at the end. Bytes after the checksum are ignored,
+    /// as in gzip.
     fn finish_gzip(&self, rest: &mut impl Read) -> Result<(), UnpackError> {
         let rest = &mut Stoppable { inner: rest, stop: self.stop };
         match io::copy(rest, &mut io::sink()) {
@@ -263,7 +264,7 @@ impl<'a> Unpacking<'a> {
         Ok(())
     }
 
-    /// The path of an entry relative to the root. `None` if it is the root itself.
+    /// The path of an entry, relative to the root of the archive. `None` if the path is the root itself.
     fn admit(&mut self, path: &Path) -> Result<Option<PathBuf>, UnpackError> {
         if self.stop.is_cancelled() {
             return Err(UnpackError::Stopped);
@@ -286,7 +287,7 @@ impl<'a> Unpacking<'a> {
         make_directories(root, at)
     }
 
-    /// Writes a file. It replaces an earlier file or link with this name, because the last entry counts.
+    /// Writes a file. The file replaces an earlier file or link with this name, because the last entry counts.
     fn make_file(
         &mut self,
         entry: &Path,
@@ -323,8 +324,8 @@ impl<'a> Unpacking<'a> {
         }
     }
 
-    /// Stores a link, which is made after everything else. An earlier file at its path is removed at once, so that no
-    /// hard link can refer to that file.
+    /// Remembers a link, to be made after everything else. An earlier file at the link's path is removed at once, so
+    /// that no hard link can refer to that file.
     fn keep_link(&mut self, entry: &Path, at: &Path, target: PathBuf) -> Result<(), UnpackError> {
         let before = self.layout.put(entry, at, ArchiveEntry::Link(target))?;
         match (&self.purpose, before) {

@@ -10,7 +10,7 @@ pub(crate) struct Answer {
     pub(super) body: String,
     /// The address of a redirect.
     pub(super) location: Option<String>,
-    /// The version of a file. A browser sends it back to find out whether its copy is current.
+    /// The version of a file. A browser sends the version back to find out whether the browser's copy is current.
     pub(super) version: Option<String>,
 }
 
@@ -30,12 +30,12 @@ impl Answer {
         Self { status, content_type, body, location: None, version: None }
     }
 
-    /// A page. Hidden characters in it are replaced.
+    /// A page. Hidden characters in the page are replaced.
     pub(super) fn page(status: StatusCode, document: &str) -> Self {
         Self::of(status, HTML, plain::clean_lines(document))
     }
 
-    /// Text of many lines. Hidden characters in it are replaced.
+    /// Text of many lines. Hidden characters in the text are replaced.
     pub(super) fn text(text: &str) -> Self {
         Self::of(StatusCode::OK, PLAIN, plain::clean_lines(text))
     }
@@ -45,7 +45,7 @@ impl Answer {
         Self { version: Some(version), ..Self::of(StatusCode::OK, content_type, body) }
     }
 
-    /// Tells the browser that its version of a file is current.
+    /// Reports to the browser that its version of a file is current.
     pub(super) fn not_modified(version: String) -> Self {
         Self { version: Some(version), ..Self::of(StatusCode::NOT_MODIFIED, PLAIN, String::new()) }
     }
@@ -83,7 +83,7 @@ impl Answer {
         Self::line(StatusCode::SERVICE_UNAVAILABLE, reason)
     }
 
-    /// There is nothing at this path. Lists the valid paths.
+    /// Nothing is served at this path. The response lists the valid paths.
     pub(super) fn not_found(paths: &[&str]) -> Self {
         let line = format!("Nothing is at this path. Try one of these: {}", paths.join(" "));
         Self::line(StatusCode::NOT_FOUND, &line)

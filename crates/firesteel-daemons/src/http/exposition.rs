@@ -25,7 +25,7 @@ impl Exposition {
         self.family(name, help, "gauge")
     }
 
-    /// A number that only rises, until the daemon starts again.
+    /// A number that only rises until the daemon is restarted.
     pub(super) fn counter(&mut self, name: &'static str, help: &str) -> Family<'_> {
         self.family(name, help, "counter")
     }
@@ -76,7 +76,7 @@ impl Family<'_> {
     }
 }
 
-/// A label's value. Hidden characters are replaced, since names come from strangers.
+/// The value of a label. Hidden characters are replaced, because names come from untrusted peers.
 fn escaped(word: &str) -> String {
     plain::clean(word).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -90,8 +90,8 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// The contents of a page of metrics: the type of each family, and each sample with its value. Strict: panics on
-    /// everything that Prometheus would refuse, and on unconventional names and units.
+    /// The contents of a page of metrics: the type of each family, and each sample with its value. The parser is
+    /// strict: it panics on everything that Prometheus would refuse, and on unconventional names and units.
     pub(in super::super) fn parsed(page: &str) -> (BTreeMap<String, String>, BTreeMap<String, f64>) {
         let (mut types, mut samples) = (BTreeMap::new(), BTreeMap::new());
         let mut helped = BTreeSet::new();

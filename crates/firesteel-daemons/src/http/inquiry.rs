@@ -1,4 +1,4 @@
-//! Requests to a daemon's owner loop, sent in the same way as by a client on a connection.
+//! Requests to a daemon's owner loop, sent in the same way as a client's requests on a connection.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -23,7 +23,8 @@ impl<E: Send + 'static> Inquiry<E> {
         Ok(Self { virtual_peer, outgoing })
     }
 
-    /// Sends a request and waits for its answer. `event` turns the request into an event of the machine.
+    /// Sends a request to the owner and waits for the answer. `event` turns the request into an event of the state
+    /// machine.
     pub(super) async fn ask<A: Message>(
         &mut self,
         event: impl FnOnce(Arrival) -> E,

@@ -1,7 +1,7 @@
 //! JSON in the layout of Spark's pages, which scripts search by line.
 //!
-//! An object has a line for each field. A list is on one line. There is a space before each colon. Source: Jackson's
-//! `DefaultPrettyPrinter`, which Spark 4.0.1 uses.
+//! Each field of an object is on its own line. A list is on one line. There is a space before each colon. Source:
+//! Jackson's `DefaultPrettyPrinter`, which Spark 4.0.1 uses.
 
 use std::io::{self, Write};
 

@@ -2,7 +2,7 @@
 //!
 //! - `server`: accepts connections, within limits; knows no paths
 //! - `site`: the interface to the daemon that is served
-//! - `question`, `query`: requests; `answer`: responses; `names`: the host names by which readers may call the server
+//! - `question`, `query`: requests; `answer`: responses; `names`: the host names that a request may use for the server
 //! - `pages`: the common parts of both daemons' pages
 //! - `master`, `worker`: the paths of each daemon, with their responses
 //! - `rest`: Spark's REST protocol for submissions, at a port of its own
@@ -10,8 +10,8 @@
 //! - `jackson`: JSON in the layout of Spark's pages
 //! - `exposition`: metrics in the text format of Prometheus; `vitals`: the metrics of every daemon
 //!
-//! For HTTP, the owner loop only counts, and answers the requests that `firesteel status` sends. The server has a
-//! thread of its own, which makes all texts.
+//! The owner loop does little work for HTTP: it counts, and it answers the same requests that `firesteel status` sends.
+//! The server runs on a thread of its own, which renders all texts.
 
 mod answer;
 mod exposition;

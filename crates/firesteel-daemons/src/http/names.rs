@@ -1,9 +1,10 @@
-//! The host names by which readers may call a server. They prevent that a page of another site reads its responses.
+//! The host names that a request may use for a server. Checking them prevents a page of another site from reading this
+//! server's responses.
 //!
-//! A browser lets a page read the responses of the server that the page came from. It identifies that server by its
-//! name only. The owner of a name can point it to this server's address after the page was loaded (DNS rebinding). Then
-//! the browser sends the page's requests here, with that name in `Host`. An attacker cannot do this with an IP address,
-//! nor with a name of this server.
+//! A browser lets a page read the responses of the server that the page came from. The browser identifies that server
+//! only by name. After the page was loaded, the owner of that name can point it to the address of this server (DNS
+//! rebinding). Then the browser sends the page's requests to this server, with that name in `Host`. An attacker cannot
+//! do this with an IP address, nor with one of this server's own names.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -13,12 +14,12 @@ use hyper::http::uri::Authority;
 /// The host names of a server. IP addresses are always accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Names {
-    /// In lower case, without a dot at the end.
+    /// The accepted names, in lower case and without a dot at the end.
     known: Vec<String>,
 }
 
 impl Names {
-    /// The names `localhost`, this machine's name, and these.
+    /// Accepts `localhost`, the name of this machine, and the given names.
     pub(super) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let machine = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
         let own = ["localhost".to_owned()].into_iter().chain(machine);
@@ -26,8 +27,8 @@ impl Names {
         Self { known: all.map(|name| plain_name(&name)).filter(|name| !name.is_empty()).collect() }
     }
 
-    /// Why a request with these names is refused. `None`: it is not. A request may name the server in its target and in
-    /// `Host`, and each name counts.
+    /// The reason to refuse a request that uses these names. `None`: the request is accepted. A request may name the
+    /// server in its target and in `Host`; both names are checked.
     pub(super) fn refuse(&self, called: &[String]) -> Option<String> {
         if called.is_empty() {
             return Some("The request does not say whom it asks: it needs a header Host.".to_owned());
@@ -51,7 +52,7 @@ impl Names {
     }
 }
 
-/// A name in the form for comparisons: in lower case, without a dot at the end.
+/// A name normalized for comparisons: in lower case, without a dot at the end.
 fn plain_name(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }

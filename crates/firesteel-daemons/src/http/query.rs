@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// The maximum number of names that are read. Further ones are ignored.
+/// The maximum number of names that are read. Further names are ignored.
 const MOST: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Query {
         )
     }
 
-    /// The first value of a name. `None` if it is missing or empty.
+    /// The first value of a name. `None` if the name is missing, or the value is empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(other, value)| other == name && !value.is_empty());
         found.map(|(_, value)| value.as_str())
@@ -54,7 +54,7 @@ impl Query {
     }
 }
 
-/// The characters of a name or value that a link has as they are.
+/// The characters of a name or value that need no escape in a link.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The pairs as a link: `?a=b&c=d`.

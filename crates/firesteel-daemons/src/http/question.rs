@@ -12,7 +12,7 @@ pub(crate) struct Question {
     pub(super) path: String,
     pub(super) query: Query,
     pub(super) form: Option<Query>,
-    /// The host names by which the request calls this server, with ports: in its target, if that has one, and in
+    /// The host names, with ports, that the request uses for this server: in its target, if that has one, and in
     /// `Host`.
     pub(super) called: Vec<String>,
     /// The version of a file that the browser has.
@@ -25,12 +25,12 @@ pub(crate) struct Question {
 /// The origin of the page that sent a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// This server, or the browser does not say.
+    /// The page came from this server, or the browser does not report its origin.
     Here,
     Elsewhere,
 }
 
-/// The header with the relation of a page's site to this one. Source: the W3C's Fetch Metadata.
+/// The header that says how the site of the requesting page is related to this site. Source: the W3C's Fetch Metadata.
 pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Question {

@@ -1,7 +1,7 @@
 //! Spark's REST protocol for submissions, at a Master's port of its own.
 //!
-//! `firesteel_spark::rest` decides what a request means and how to respond. The Master gets the same requests as from a
-//! client.
+//! `firesteel_spark::rest` decides what a request means and how to respond. The Master gets the same requests as it
+//! gets from a client.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ use super::snapshot::{PATIENCE, Unanswered};
 /// The longest body of a request, in bytes. A Master accepts cluster drivers of half this length.
 const LONGEST_BODY: usize = 256 << 10;
 
-/// The REST site of a Master. The same site serves while the Master leads and stands by.
+/// The REST site of a Master. The same site serves while the Master is the leader and while it is a standby.
 #[derive(Debug)]
 pub(crate) struct RestSite {
     role: Mutex<Role>,
@@ -100,7 +100,7 @@ async fn ask(
     timeout(PATIENCE, inquiry.ask(event)).await.unwrap_or(Err(Unanswered::Late))
 }
 
-/// The Master's answer in the form of Spark's.
+/// The Master's answer in Spark's format.
 fn worded(call: &Call, answer: &MasterToClient) -> answers::Answer {
     match (call, answer) {
         (Call::Create(submission), MasterToClient::SubmitDriverResponse(answer)) => {

@@ -1,7 +1,8 @@
 //! Accepts connections, reads a request from each, and writes the response. Knows no paths.
 //!
-//! There are limits on the number of connections, the length of a request, its time, and the bytes of unread responses.
-//! One connection carries one request, so none is idle. At the connection limit, silent connections are closed.
+//! Limits apply to the number of connections, the length and the duration of a request, and the bytes of unread
+//! responses. One connection carries one request, so no connection is idle. At the connection limit, silent connections
+//! are closed.
 
 use std::convert::Infallible;
 use std::io;
@@ -35,10 +36,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::answer::Answer;
 
-/// The maximum number of connections, if the limit of open files allows it.
+/// The maximum number of connections. It is lower if the limit of open files requires it.
 const PLACES: usize = 512;
 
-/// How long a connection may be silent while others wait for its permit.
+/// How long a connection may be silent while other connections wait for its permit.
 const CROWDED: Duration = Duration::from_millis(250);
 
 /// How long a request may take to arrive completely.
@@ -54,14 +55,14 @@ const MOST_HEADERS: usize = 64;
 /// The maximum size of unread responses in total, in KiB. A single response may be longer.
 const UNREAD: usize = 64 << 10;
 
-/// The content security policy of pages: style sheets, scripts, pictures and form targets of this server only. So text
-/// that found its way into a page as code would not run.
+/// The content security policy of pages: style sheets, scripts, pictures and form targets of this server only. So
+/// script that an attacker has put into the text of a page does not run.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'self'";
 
 /// Responds to requests of all methods.
 pub(crate) trait Responder: Send + Sync + 'static {
-    /// What is served, for the log.
+    /// The name of what the server serves, for the log.
     const SERVES: &'static str;
     const PORT_SETTING: &'static str;
 
@@ -79,7 +80,7 @@ pub(crate) struct HttpMeter {
     ended: Counter,
     /// Connections that ended without a request.
     pub(super) silent: Counter,
-    /// Responses by the first digit of their status, from 1.
+    /// The number of responses by the first digit of their status. The first entry counts 1xx.
     pub(super) answers: [Counter; 5],
 }
 
@@ -100,10 +101,10 @@ pub enum HttpError {
         host: String,
         first: u16,
         retries: u16,
-        /// The setting that chooses another one.
+        /// The setting that chooses another port.
         setting: &'static str,
     },
-    /// The host or the port cannot be listened on, or the system gives no thread.
+    /// The server cannot listen on the host or the port, or the system gives no thread.
     #[error("cannot serve HTTP on {address}: {error}")]
     Io {
         address: Address,
@@ -120,8 +121,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server on this host. `None` if there is to be none, or if nobody asked for one and all ports are in
-    /// use.
+    /// Starts a server on this host. `None` if the settings turn the server off. Also `None` if all ports are in use
+    /// and the settings do not ask for a server.
     pub(crate) async fn start<R: Responder>(
         host: &str,
         settings: HttpSettings,
@@ -159,7 +160,7 @@ impl Server {
         Ok(Some(Self { url, local, _end: end.drop_guard() }))
     }
 
-    /// The URL that it serves, `http://host:port/`.
+    /// The URL of the server, `http://host:port/`.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -169,7 +170,7 @@ impl Server {
     }
 }
 
-/// Listens on the first of these ports that is free. After 65535 they continue from 1024, as in Spark.
+/// Listens on the first of these ports that is free. After 65535 the ports continue from 1024, as in Spark.
 async fn bind(
     host: &str,
     first: u16,
@@ -206,7 +207,7 @@ fn nth_port(first: u16, retry: u16) -> u16 {
 struct Shared<S> {
     site: Arc<S>,
     meter: HttpMeter,
-    /// Tells silent connections that another one waits for a permit.
+    /// Notifies silent connections that another connection waits for a permit.
     crowd: Notify,
     unread: Arc<Semaphore>,
 }
@@ -329,7 +330,7 @@ async fn respond<S: Responder>(
     Ok(response)
 }
 
-/// The text of a response, with its share of the limit on unread bytes.
+/// The text of a response, and the part of the limit on unread bytes that this text takes.
 struct Body {
     text: String,
     _held: Option<OwnedSemaphorePermit>,

@@ -10,14 +10,14 @@ use super::answer::Answer;
 use super::question::Question;
 use super::server::{HttpMeter, Responder};
 
-/// The longest form that a request may send, in bytes.
+/// The maximum length of a submitted form, in bytes.
 pub(super) const LONGEST_FORM: usize = 64 << 10;
 
 /// The responses of a daemon.
 pub(crate) trait Site: Send + Sync + 'static {
     fn answer(&self, question: &Question, meter: &HttpMeter) -> impl Future<Output = Answer> + Send;
 
-    /// Whether this path accepts forms. No other path can change anything.
+    /// Whether this path accepts forms. Requests to other paths cannot change anything.
     fn takes_forms(&self, path: &str) -> bool;
 }
 
@@ -26,7 +26,7 @@ impl<S: Site> Responder for S {
     const SERVES: &'static str = "pages, JSON, health and metrics";
     const PORT_SETTING: &'static str = "--webui-port (0: any free one; none: no HTTP)";
 
-    /// The response. A body is read only at paths that accept forms.
+    /// The response to a request. The body is read only at paths that accept forms.
     async fn respond(&self, request: Request<Incoming>, from: IpAddr, meter: &HttpMeter) -> Answer {
         let is_read = [Method::GET, Method::HEAD].contains(request.method());
         let is_form = request.method() == Method::POST && self.takes_forms(request.uri().path());

@@ -1,4 +1,4 @@
-//! A daemon's state, read from its owner at most once a second (or less often), for any number of requests.
+//! A daemon's state for any number of requests. It is read from the owner at most once a second, or less often.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// How long a request waits for the owner.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The latest state, and the reading of a newer one.
+/// The latest state, and the task that reads a newer one.
 #[derive(Debug)]
 pub(super) struct Snapshot<V> {
     /// How long the state is reused.
@@ -24,7 +24,7 @@ pub(super) struct Snapshot<V> {
 #[derive(Debug)]
 struct State<V> {
     latest: Option<(Instant, Arc<V>)>,
-    /// The reading in progress. It continues if the request that waited for it has given up.
+    /// The reading in progress. The reading continues even if the request that waited for it has given up.
     under_way: Option<JoinHandle<Result<V, Unanswered>>>,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Unanswered {
     /// The owner does not answer.
     #[error("stuck: the daemon did not answer within {} s", PATIENCE.as_secs())]
     Late,
-    /// The owner has ended, or its lease.
+    /// The owner or its lease has ended.
     #[error("ended: the daemon ends, or another Master leads")]
     Ended,
 }
@@ -52,7 +52,7 @@ impl<V> Snapshot<V> {
 }
 
 impl<V: Send + Sync + 'static> Snapshot<V> {
-    /// The state, no older than the limit. `read` reads it from the owner.
+    /// The state, at most as old as the limit allows. `read` reads a newer state from the owner.
     pub(super) async fn get<F>(&self, read: impl FnOnce() -> F) -> Result<Arc<V>, Unanswered>
     where
         F: Future<Output = Result<V, Unanswered>> + Send + 'static,

@@ -10,7 +10,7 @@ use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage};
 use super::exposition::Exposition;
 use super::server::HttpMeter;
 
-/// The metrics of this process, with Prometheus' usual names. `started` is the time of its start.
+/// The metrics of this process, with Prometheus' usual names. `started` is the start time of the process.
 pub(super) fn process(page: &mut Exposition, started: SystemTime) {
     page.gauge("firesteel_build_info", "The version of Firesteel; always 1.")
         .sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
@@ -92,7 +92,7 @@ pub(super) fn http(page: &mut Exposition, meter: &HttpMeter) {
     .sample(&[], meter.silent.get());
 }
 
-/// A gauge in Spark's form. Source: Spark PrometheusServlet, 4.0.1.
+/// A gauge in Spark's format. Source: Spark PrometheusServlet, 4.0.1.
 pub(super) fn spark_gauge(page: &mut String, name: &str, value: impl Display) {
     for kind in ["Number", "Value"] {
         writeln!(page, "metrics_{name}_{kind}{{type=\"gauges\"}} {value}")

@@ -1,4 +1,4 @@
-//! The audit lines of a Master's log: who asked for what, from where, and with what result.
+//! The audit lines of a Master's log: who requested what, from where, and with what result.
 
 use firesteel_host::net::PeerInfo;
 use firesteel_master::Audit;
@@ -8,7 +8,7 @@ use firesteel_protocol::process::Quoted;
 /// The target of audit lines. The log contains them at every level of `--quiet`.
 pub const TARGET: &str = "audit";
 
-/// Writes an audit line. `peer` describes the connection that the request came on.
+/// Writes an audit line. `peer` describes the connection on which the request came.
 pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
     let Mentions { app, executor: _, worker, driver, peer: number } = audit.mentions();
     let from = peer.map_or_else(|| "a connection that is gone".to_owned(), |peer| peer.remote.to_string());

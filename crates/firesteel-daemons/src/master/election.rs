@@ -1,4 +1,4 @@
-//! One of several Masters, which stands by and leads when it is elected.
+//! One of several Masters: a standby, which becomes the leader when it is elected.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use crate::master_journal;
 /// The pause before the next attempt to reach ZooKeeper.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a Master that was asked to end tries to hand over the leadership.
+/// How long a Master that was asked to end tries to hand the leadership over to another Master.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Stands by and leads in turn, until it is asked to end.
+/// Alternates between standby and leader until the Master is asked to end.
 pub(super) async fn serve(
     server_context: &ServerContext,
     zookeeper: &ZooKeeper,
@@ -56,7 +56,7 @@ pub(super) async fn serve(
     }
 }
 
-/// Stands by, leads, and stops leading. Returns the request if it was asked to end.
+/// Runs one turn: stands by, leads, and stops leading. If the Master is asked to end meanwhile, returns that request.
 async fn turn(
     server_context: &ServerContext,
     ensemble: &Ensemble,
@@ -102,7 +102,7 @@ fn ended(request: EndRequest) -> Result<(), MasterError> {
     Ok(())
 }
 
-/// Waits until it is elected. Meanwhile it tells peers who leads.
+/// Waits until this Master is elected. Meanwhile, peers that connect are informed who the leader is.
 async fn elected(
     server_context: &ServerContext,
     candidate: &mut Candidate,
@@ -121,7 +121,7 @@ async fn elected(
     }
 }
 
-/// Recovers the state that the Masters share, and leads. Peers are refused until the state is recovered.
+/// Recovers the state that the Masters share, and then leads. Peers are refused until the state is recovered.
 async fn lead(
     server_context: &ServerContext,
     term: &Term,

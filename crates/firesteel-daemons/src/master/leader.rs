@@ -1,4 +1,4 @@
-//! The Master that leads: its owner loop, from election or start until its lease or the daemon ends.
+//! The Master while it leads: its owner loop, from the election or the start until the lease or the daemon ends.
 
 use firesteel_host::journal::Writer;
 use firesteel_host::lease::Lease;
@@ -14,16 +14,16 @@ use crate::spark;
 
 pub(super) struct Leader {
     pub(super) master: Master,
-    /// `None` if the Master keeps no state.
+    /// The Master's journal. `None` if the Master keeps no state.
     pub(super) journal: Option<Writer>,
-    /// Its epoch; 0 if it was not elected.
+    /// The epoch of this leadership; 0 if the Master was not elected.
     pub(super) epoch: u64,
     pub(super) lease: Lease,
 }
 
 impl Leader {
-    /// Serves until it is asked to end, cannot keep its state, or its lease is over. Calls `announce` when it can be
-    /// reached.
+    /// Serves until the Master is asked to end, can no longer keep its state, or its lease ends. Calls `announce` when
+    /// peers can connect.
     pub(super) async fn serve(
         self,
         server_context: &ServerContext,

@@ -1,8 +1,8 @@
 //! The Master's daemon: its options and its errors.
 //!
-//! - `leader`: a Master that leads, until it is asked to end or its lease is over
-//! - `standby`: a Master that stands by, and refuses all peers
-//! - `election`: one of several Masters, which stands by and leads in turn
+//! - `leader`: a Master while it leads, until it is asked to end or its lease ends
+//! - `standby`: a Master while it is a standby, and refuses all peers
+//! - `election`: one of several Masters, which alternates between standby and leader
 //! - `shell`: performs a Master's effects
 //! - `audit_log`: the log lines about people's requests
 
@@ -49,9 +49,10 @@ pub struct Options {
     pub properties: Properties,
     pub announcement: Announcement,
     pub lifetime: Lifetime,
-    /// The secret of its local cluster. With one, the Master serves only peers of that cluster, at its own port alone.
+    /// The secret of the Master's local cluster. If it is set, the Master serves only peers of that cluster, and only
+    /// at its main port.
     pub local_cluster: Option<Secret>,
-    /// What to do with executors of applications that a new state does not have. With `Ended` the state must be new.
+    /// What to do with executors whose applications are unknown to a new state. `Ended` requires a new state.
     pub foreign: UnknownExecutors,
 }
 
@@ -65,7 +66,7 @@ pub enum MasterError {
     Http(#[from] HttpError),
     #[error(transparent)]
     State(#[from] StateError),
-    /// The Master can no longer keep its state. No decision since then was sent to anyone.
+    /// The Master can no longer keep its state. No decision was sent to anyone after the failed write.
     #[error(
         "{0}. Executors keep running. Decisions that could not be written were sent to nobody: remove the cause, then start the \
          Master again"
@@ -141,7 +142,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     }
 }
 
-/// The parts of a Master's daemon that stay the same while it leads and stands by.
+/// The parts of a Master's daemon that stay the same when it becomes the leader or a standby.
 struct ServerContext {
     listener: Listener,
     reached: Address,
@@ -168,8 +169,8 @@ impl ServerContext {
         Ok(Config { first_application, web_address, foreign: self.foreign, ..config })
     }
 
-    /// Another listener on the same socket, and a channel with its connections that speak Spark's RPC. In a local
-    /// cluster none do.
+    /// Another listener on the same socket, and a channel that receives the connections that speak Spark's RPC. In a
+    /// local cluster, the channel receives none.
     fn listener(&self) -> Result<(Listener, mpsc::Receiver<OtherProtocolConnection>), MasterError> {
         let listener = self.listener.another().map_err(MasterError::Acceptor)?;
         Ok(spark::at(listener, self.local_cluster.is_some()))
@@ -198,7 +199,7 @@ async fn serve_alone(
     }
 }
 
-/// The Master recovered from its journal, and the journal. Without a journal, a new Master.
+/// The Master recovered from its journal, and the journal. If the Master keeps no journal: a new Master.
 fn recovered(
     config: Config,
     directory: Option<PathBuf>,
@@ -213,8 +214,8 @@ fn recovered(
     }
 }
 
-/// The first number of an application: ten for each millisecond of the second in which the Master started. So ids stay
-/// unique if a Master replaces another one within that second.
+/// The number of the first application: ten times the milliseconds within the second in which the Master started. So
+/// ids stay unique if another Master takes over within the same second.
 fn first_application(started: Timestamp) -> u64 {
     started.millis() % 1000 * 10
 }

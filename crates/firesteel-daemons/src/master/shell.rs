@@ -1,4 +1,4 @@
-//! The shell of a Master: it stores records, sends messages and writes the log.
+//! The part of the Master's daemon around its state machine: stores records, sends messages and writes the log.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,23 +16,23 @@ use crate::master_journal;
 
 /// Performs a Master's effects: it stores records, sends messages and writes the log.
 pub(super) struct MasterShell {
-    /// `None` if the Master keeps no state. A commit in progress holds the lock.
+    /// The Master's journal. `None` if the Master keeps no state. A commit in progress holds the lock.
     journal: Option<Arc<Mutex<Writer>>>,
     batch: Batch,
-    /// Whether the batch has records that must be durable before anyone learns of them.
+    /// Whether the batch has records that must be durable before anyone is informed of them.
     is_due: bool,
-    /// When the journal was last checked to be in its place.
+    /// The time of the last check that the journal is still in its place.
     looked: Instant,
 }
 
-/// An active Master that writes nothing checks at this interval that its journal is in its place.
+/// The interval at which an active Master that writes nothing checks that its journal is still in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) enum End {
     Asked(EndRequest),
-    /// It can no longer keep its state.
+    /// The Master can no longer keep its state.
     NotDurable(JournalError),
-    /// Its lease is over, so another Master may lead.
+    /// The Master's lease has ended, so another Master may lead.
     Deposed,
 }
 
@@ -75,8 +75,8 @@ impl Shell for MasterShell {
         ControlFlow::Continue(())
     }
 
-    /// Writes on a thread that may wait for the disk. If there is nothing else to do and the disk is quick, it writes
-    /// here, because waking the two threads would take longer.
+    /// Writes on a thread that may wait for the disk. If nothing else waits and the disk is quick, this thread writes,
+    /// because waking two threads would take longer.
     fn commit(&mut self, master: &Master, is_quiet: bool) -> Option<Commit<End>> {
         let is_due = std::mem::take(&mut self.is_due) || self.batch.is_full();
         let looks = is_due || self.looked.elapsed() >= LOOK;

@@ -1,5 +1,5 @@
-//! A Master that stands by. It says who leads, handles no messages, and closes connections when that changes: drivers
-//! first, a few peers at a time.
+//! A Master that is a standby. It informs peers who the leader is, and handles no messages. When the leader changes, it
+//! closes the connections: drivers first, a few peers at a time.
 
 use firesteel_host::lease::Lease;
 use firesteel_host::net::{AcceptedRole, QueueLimits};
@@ -12,7 +12,7 @@ use firesteel_spark::translate::clients::NotAlive;
 use super::{MasterError, ServerContext};
 use crate::spark;
 
-/// Refuses all peers until it is dropped. Then it stops accepting, and closes the connections.
+/// Refuses all peers until this value is dropped. Then the standby stops accepting, and closes the connections.
 pub(super) struct Standby(Lease);
 
 impl Standby {

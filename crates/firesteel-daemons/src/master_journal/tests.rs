@@ -27,7 +27,7 @@ fn config() -> Config {
     Config { durability: Durability::Durable, retained_applications: 1, ..Config::default() }
 }
 
-/// A Master, and the records of each of its events.
+/// A Master, and the records that each event of it has produced.
 struct Story {
     master: Master,
     batches: Vec<Vec<Record>>,
@@ -79,7 +79,7 @@ impl Story {
         self.apply(Event::Received { peer, arrived: NOW, message: Inbound::Client(message) })
     }
 
-    /// Submits a cluster driver. Returns it with the connection of its Worker.
+    /// Submits a cluster driver. Returns the connection of the driver's Worker, and the driver.
     fn submit(&mut self, client: PeerId) -> (PeerId, DriverId) {
         self.submit_with(client, ResourceAmounts::new())
     }
@@ -99,7 +99,8 @@ impl Story {
         self.worker(*worker, WorkerToMaster::DriverStateChanged(report))
     }
 
-    /// Runs two cluster drivers. One did not run where it was placed first, and ends. The other one is asked to end.
+    /// Runs two cluster drivers. The first one could not run on the Worker where it was placed first; it runs on
+    /// another Worker and ends. The second one is asked to end.
     fn run_cluster_drivers(&mut self, client: PeerId) {
         let first = self.submit(client);
         let again = launched(&self.report_driver(&first, DriverState::Submitted));
@@ -192,7 +193,7 @@ fn launched(effects: &[Effect]) -> (PeerId, DriverId) {
     launched.expect("there is room")
 }
 
-/// The application that was registered, and its executors with their Workers' connections.
+/// The application that was registered, and its executors, each with the connection of its Worker.
 fn registered(effects: &[Effect]) -> (AppId, Vec<(PeerId, ExecutorKey)>) {
     let mut app = None;
     let mut executors = Vec::new();
@@ -281,7 +282,7 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
     }
 }
 
-/// A later version has more fields in each record. After a downgrade, this version reads its journal.
+/// Tests that this version reads the journal of a later version, after a downgrade. Its records have more fields.
 #[test]
 fn records_with_fields_of_a_later_version_are_read() {
     let master = Master::recover(config(), NOW, []).expect("no record contradicts another one");
@@ -293,7 +294,7 @@ fn records_with_fields_of_a_later_version_are_read() {
     assert_eq!(Record::read_all(&bytes), Ok(records));
 }
 
-/// After an upgrade, a Master reads the journals of earlier releases: see `fixtures/journal/README.md`.
+/// Tests that a Master reads the journals of earlier releases, after an upgrade: see `fixtures/journal/README.md`.
 #[test]
 fn journals_of_earlier_releases_are_read() {
     for (name, file) in [

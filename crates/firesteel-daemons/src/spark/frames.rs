@@ -1,4 +1,4 @@
-//! The frames of one connection that speaks Spark's RPC.
+//! The frames of a connection with Spark's RPC.
 
 use std::io;
 
@@ -13,8 +13,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 /// The longest frame that is read, in bytes. An application's description has some ten thousand bytes.
 const MOST: usize = 8 << 20;
 
-/// If this number of bytes waits to be written, nothing more is read from the peer or taken for it. The owner's
-/// messages take much less room in its queue than here.
+/// If this number of bytes waits to be written, nothing more is read from the peer, and no more messages for the peer
+/// are taken from the owner's queue. The messages need much less memory in that queue than here.
 const ENOUGH: usize = 32 << 10;
 
 /// The number of bytes reserved for a read.
@@ -31,7 +31,7 @@ pub struct Frames {
     _permit: Option<ConnectionPermit>,
 }
 
-/// Why a connection ends, if the peer does not end it.
+/// Why this side ends a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
     #[error("it sent {0}")]
@@ -41,14 +41,14 @@ pub enum Broken {
 }
 
 impl Frames {
-    /// The frames of an accepted connection. Nothing is written after the lease is over.
+    /// The frames of an accepted connection. Nothing is written after the lease has ended.
     #[must_use]
     pub fn of(connection: OtherProtocolConnection, lease: Lease) -> Self {
         let OtherProtocolConnection { stream, remote: _, permit } = connection;
         Self { _permit: Some(permit), ..Self::of_stream(stream, lease) }
     }
 
-    /// The frames of a dialled connection. Nothing is written after the lease is over.
+    /// The frames of a dialled connection. Nothing is written after the lease has ended.
     #[must_use]
     pub fn of_stream(stream: TcpStream, lease: Lease) -> Self {
         let (reader, writer) = stream.into_split();
@@ -80,7 +80,8 @@ impl Frames {
         Ok(frame)
     }
 
-    /// Writes and reads as much as possible. Returns whether the peer may send more. May be dropped and called again.
+    /// Writes and reads as much as possible. Returns whether the peer may send more. The future may be dropped and
+    /// called again.
     ///
     /// # Errors
     /// The connection is broken.
@@ -111,9 +112,10 @@ impl Frames {
         }
     }
 
-    /// Writes the rest, and ends this side of the connection.
+    /// Writes the remaining bytes, and ends this side of the connection.
     ///
     /// # Errors
+    ///
     /// The connection is broken.
     pub async fn finish(mut self) -> Result<(), Broken> {
         self.writer.write_all_buf(&mut self.to_write).await?;

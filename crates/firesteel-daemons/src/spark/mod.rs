@@ -2,9 +2,9 @@
 //!
 //! - [`frames`]: the frames of one connection, in both directions
 //! - [`master`]: drivers at a Master
-//! - [`verifier`]: answers whether an endpoint is there, and nothing else
+//! - [`verifier`]: answers only whether an endpoint exists
 //!
-//! The state machines do not know this protocol. The task of a connection translates, and represents each of its peers
+//! The state machines do not use this protocol. The task of a connection translates, and represents each of its peers
 //! by a [virtual peer](firesteel_host::net::VirtualPeer).
 
 use firesteel_host::net::{Listener, OtherProtocolConnection};
@@ -15,11 +15,11 @@ pub mod frames;
 pub mod master;
 pub mod verifier;
 
-/// The maximum number of accepted connections of Spark's that wait to be served.
+/// The maximum number of connections of Spark peers that are accepted and wait to be served.
 const MAX_WAITING_CONNECTIONS: usize = 64;
 
-/// Makes a listener also accept connections that speak Spark's RPC, which come from the channel. Not in a local
-/// cluster, since such peers cannot prove that they belong to it.
+/// Makes a listener also accept connections that speak Spark's RPC, and returns the channel that receives them. In a
+/// local cluster none are accepted, since Spark peers cannot prove that they belong to the cluster.
 #[must_use]
 pub fn at(listener: Listener, is_local_cluster: bool) -> (Listener, mpsc::Receiver<OtherProtocolConnection>) {
     let (connections, arriving) = mpsc::channel(MAX_WAITING_CONNECTIONS);

@@ -1,8 +1,8 @@
-//! Answers whether an endpoint exists, and nothing else.
+//! Answers only the question whether an endpoint exists.
 //!
-//! Spark's executors ask once whether their Worker exists, and end when that connection does. So they end with the
-//! Worker. Drivers and Workers ask whether a Master exists. A standby Master answers that it does, and sends nothing
-//! else.
+//! Spark's executors ask once whether their Worker exists, and end when that connection ends. So the executors end with
+//! the Worker. Drivers and Workers ask whether a Master exists. A standby Master answers that it exists, and sends
+//! nothing else.
 //!
 //! Source: Spark WorkerWatcher and RpcEndpointVerifier, 4.0.1.
 
@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::frames::{Broken, Frames};
 
-/// Serves all connections that come, until the channel ends. Each connection ends with the lease.
+/// Serves all connections from the channel, until the channel closes. Each connection ends with the lease.
 pub async fn serve(
     mut connections: mpsc::Receiver<OtherProtocolConnection>,
     endpoint: &'static str,
@@ -36,7 +36,7 @@ pub async fn serve(
     }
 }
 
-/// Answers until the peer ends the connection, or sends no request in time.
+/// Answers requests until the peer closes the connection, or sends no request in time.
 async fn answer(mut frames: Frames, endpoint: &str) -> Result<(), Broken> {
     let mut mute = Box::pin(sleep(FIRST_MESSAGE_TIMEOUT));
     let mut has_asked = false;

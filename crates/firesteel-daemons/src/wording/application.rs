@@ -1,4 +1,4 @@
-//! Applications and their executors in words: states, ends, amounts.
+//! Applications and their executors as text: states, ends, amounts.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ pub fn state(state: ApplicationState) -> &'static str {
     }
 }
 
-/// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if none of its executors is left;
-/// after a restart of the Master `UNKNOWN (driver not back yet)`.
+/// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if all of its executors have
+/// ended. After a restart of the Master: `UNKNOWN (driver not back yet)`.
 ///
 /// Source: Spark Master, 4.0.1, where an application is RUNNING from its first executor until its end.
 #[must_use]
@@ -72,7 +72,8 @@ pub fn addresses(resources: &Resources) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// The state of an ended application, and what became of its work: `KILLED`, `FINISHED (failed: 3 of 10 items failed)`.
+/// The state of an ended application, and the outcome that its driver reported: `KILLED`, `FINISHED (failed: 3 of 10
+/// items failed)`.
 #[must_use]
 pub fn state_and_outcome(ended: ApplicationState, outcome: Option<&Outcome>) -> String {
     let outcome = outcome.map(|outcome| format!(" ({})", clean(&outcome.to_string())));
@@ -106,8 +107,8 @@ pub fn lifetime(executor: &ExecutorView, now: Timestamp) -> Duration {
     executor.ended.unwrap_or(now).since(executor.launched)
 }
 
-/// The executor's state. An executor that ran until its application finished is `FINISHED`, like
-/// the application. Its process was only told to end, which is no failure.
+/// The executor's state. An executor that ran until its application finished is `FINISHED`, like the application. The
+/// executor's process was only asked to end, which is no failure.
 ///
 /// Source: Spark Master, 4.0.1, which shows `KILLED` there, too.
 #[must_use]
@@ -128,8 +129,7 @@ fn finished(app: &ApplicationView, executor: &ExecutorView) -> bool {
         && app.ended.is_some_and(outlived)
 }
 
-/// How the executor ended: `exit code 1`, `signal 9 (SIGKILL)`, or why it was lost or could not be
-/// started.
+/// How the executor ended: `exit code 1`, `signal 9 (SIGKILL)`, or why the executor was lost or could not be started.
 #[must_use]
 pub fn end(app: &ApplicationView, executor: &ExecutorView) -> String {
     match &executor.state {

@@ -21,7 +21,7 @@ use super::worker;
 /// The maximum number of late Workers that are named.
 const MOST_LATE: usize = 3;
 
-/// The explanation of an application, one sentence each. Sentences about a profile are indented.
+/// The explanation of an application, one sentence per entry. Sentences about a profile are indented.
 #[must_use]
 pub fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     let mut all = vec![format!("{}.", heading(detail))];
@@ -50,8 +50,8 @@ pub fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     all
 }
 
-/// The most important reason why a live application waits or has less than it asks for. Its driver gets the same one.
-/// `None`: it has everything.
+/// The most important reason why a live application waits, or has less than it asks for. The driver gets the same
+/// reason. `None`: the application has everything.
 #[must_use]
 pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     let scheduling = detail.scheduling.as_ref()?;
@@ -66,7 +66,7 @@ pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     }
 }
 
-/// An addition to a reason that the serving order causes.
+/// The blocker to add to a reason, if the serving order causes the reason.
 fn by_order<'a>(scheduling: &'a SchedulingStatus, reason: &Reason) -> Option<&'a Blocker> {
     match reason {
         Reason::GangTooLarge { .. } | Reason::GangWaits { .. } | Reason::KeptForAnother => {
@@ -87,8 +87,8 @@ fn by_order<'a>(scheduling: &'a SchedulingStatus, reason: &Reason) -> Option<&'a
     }
 }
 
-/// When an application with reserved room is expected to start. `None`: no room is reserved for it, or the time is
-/// unknown.
+/// The expected start of an application for which executors' resources are reserved. `None`: nothing is reserved for
+/// it, or the time is unknown.
 #[must_use]
 pub fn expected_start(detail: &ApplicationDetail) -> Option<String> {
     let at = detail.scheduling.as_ref()?.expected_start?;
@@ -99,8 +99,8 @@ pub fn expected_start(detail: &ApplicationDetail) -> Option<String> {
     Some(format!("It is expected to start {when}: enough of what runs says that it will have ended by then."))
 }
 
-/// The late Workers with executors of the application, which may be lost soon. If it lacks room on Workers, all late
-/// Workers.
+/// The late Workers with executors of the application. These executors may be lost soon. If the application lacks free
+/// resources on Workers: all late Workers.
 #[must_use]
 pub fn late_workers(detail: &ApplicationDetail) -> Option<String> {
     let scheduling = detail.scheduling.as_ref()?;
@@ -117,7 +117,7 @@ pub fn late_workers(detail: &ApplicationDetail) -> Option<String> {
         .then(|| format!("Late, and lost if silent for spark.worker.timeout: {}.", list(&named)))
 }
 
-/// The reason, other than room, that keeps an application waiting.
+/// The reason, other than a lack of free resources, that keeps an application waiting.
 #[must_use]
 pub fn blocker(blocker: &Blocker) -> String {
     sentence(&clean(&blocker.to_string()))
@@ -129,7 +129,8 @@ fn sentence(words: &str) -> String {
     format!("{}{}.", first.map(String::from).unwrap_or_default(), letters.as_str())
 }
 
-/// The first sentence about its executors: `It has 2 executors with 8 cores in all; its maximum is 24 cores.`
+/// The first sentence about an application's executors: `It has 2 executors with 8 cores in all; its maximum is 24
+/// cores.`
 fn holds(detail: &ApplicationDetail) -> String {
     let app = &detail.application;
     let most = match app.max_cores {
@@ -155,7 +156,7 @@ fn waits(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Option<St
     ))
 }
 
-/// The Workers on which it gets no executors for a while, and why.
+/// The Workers on which the application temporarily gets no executors, and why.
 fn exclusions(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Vec<String> {
     let one = |excluded| format!("Excluded for it: {}.", worker::for_how_long(excluded, detail.now));
     let mut all: Vec<String> = scheduling.excluded.iter().map(one).collect();
@@ -168,7 +169,7 @@ fn exclusions(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Vec<
     all
 }
 
-/// The latest failed executor that the Master remembers.
+/// The latest failed executor that the Master still lists.
 fn last_failed(detail: &ApplicationDetail) -> Option<&ExecutorView> {
     detail.application.executors.iter().rev().find(|executor| match executor.state {
         ExecutorState::Exited(status) => status.shell_code() != 0,
@@ -199,7 +200,7 @@ fn of_profile(
     all
 }
 
-/// Why a profile has no more executors, and what would bring more.
+/// The reasons why a profile has no more executors, and the changes that would bring more.
 #[must_use]
 pub fn reasons(
     detail: &ApplicationDetail,
@@ -261,7 +262,7 @@ pub fn reasons(
     all
 }
 
-/// The shortfall without the holders of cores, since they are listed separately.
+/// The shortfall without the holders of cores, since the explanation lists the holders separately.
 fn without_holder(shortfall: &Shortfall) -> Shortfall {
     match &shortfall.reason {
         Reason::Held { workers, .. } => {
@@ -271,7 +272,7 @@ fn without_holder(shortfall: &Shortfall) -> Shortfall {
     }
 }
 
-/// Whether the profile lacks room on Workers.
+/// Whether the profile lacks free resources on Workers.
 fn needs_room(profile: &ProfileView) -> bool {
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
         Some(Reason::Busy { .. } | Reason::Held { .. }) => true,
@@ -309,8 +310,8 @@ fn wants(subject: &str, profile: &ProfileView) -> String {
     format!("{subject} wants {most} of {}; it has {}.", list(&each), profile.held)
 }
 
-/// The sentence about an advice: `With --executor-cores 2, 3 more executors with 6 cores in all would be placed at
-/// once.`
+/// The sentence about an item of advice: `With --executor-cores 2, 3 more executors with 6 cores in all would be placed
+/// at once.`
 fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -> String {
     let most = detail.application.max_cores.unwrap_or(Cores::UNLIMITED);
     let instead = match advice.change {
@@ -331,7 +332,7 @@ fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -
     )
 }
 
-/// Advice on the number of executors for this limit.
+/// The options that set the limit on the number of executors to this number.
 fn target(limit: u64) -> String {
     format!(
         "--num-executors {limit} (or spark.dynamicAllocation.maxExecutors={limit}, or request {limit} in its shell)"

@@ -1,4 +1,4 @@
-//! The usage of machines and processes, in words.
+//! The usage of machines and processes, as text.
 
 use firesteel_protocol::messages::{MachineUsage, Usage, WorkerReport};
 

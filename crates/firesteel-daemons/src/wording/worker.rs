@@ -1,4 +1,4 @@
-//! The state of a Worker and its exclusions, in words.
+//! The state of a Worker and its exclusions, as text.
 
 use firesteel_host::plain::clean;
 use firesteel_placement::advanced::words::{counted, duration};
@@ -6,8 +6,8 @@ use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::{Departure, ExcludedWorker, WorkerRemark, WorkerState, WorkerView};
 
 /// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2
-/// applications`, or `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`; `LEFT
-/// 3.5 s ago: it was stopped`.
+/// applications`, or `ALIVE, excluded for all for 3.5 s`. After a restart of the Master: `UNKNOWN, not back yet`. When
+/// the Worker has left: `LEFT 3.5 s ago: it was stopped`.
 #[must_use]
 pub fn state_in_words(worker: &WorkerView, now: Timestamp) -> String {
     let state = state_alone(worker, now);
@@ -19,7 +19,7 @@ pub fn state_in_words(worker: &WorkerView, now: Timestamp) -> String {
     }
 }
 
-/// The state of a Worker, without when and why it is gone.
+/// The state of a Worker, without the time and the reason of its departure.
 #[must_use]
 pub fn state_alone(worker: &WorkerView, now: Timestamp) -> String {
     let remark = worker.remark.as_ref();

@@ -1,4 +1,4 @@
-//! The default cores and memory of a Worker, from what this machine has.
+//! The default cores and memory of a Worker, computed from those of the machine.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ const LEFT_TO_THE_SYSTEM: i64 = 1024;
 /// The minimum memory in MiB that a Worker offers by default.
 const LEAST: i64 = 1024;
 
-/// The cores that this process may use: the machine's cores, without those that its affinity and the quota of its
-/// control group exclude.
+/// The cores that this process may use: the machine's cores, reduced by the process's affinity and by the quota of its
+/// control group.
 #[must_use]
 pub fn cores() -> Cores {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -1,4 +1,4 @@
-//! The Worker's daemon: its state machine, its connections and its executor runners.
+//! The Worker's daemon: its state machine, its connections and the runners of its executors.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -53,17 +53,18 @@ pub struct Options {
     /// The address to listen on. Port 0 means any free port.
     pub address: Address,
     pub masters: Vec<Address>,
-    /// The cores that it offers: see [`super::capacity`].
+    /// The cores that the Worker offers: see [`super::capacity`].
     pub cores: Cores,
     pub memory: MiB,
     pub resources: Resources,
-    /// The directory that contains the executors' directories. Made if it does not exist.
+    /// The directory that contains the executors' directories. The Worker makes it if it does not exist.
     pub work_directory: PathBuf,
     pub settings: WorkerSettings,
     pub http: HttpSettings,
     pub announcement: Announcement,
     pub lifetime: Lifetime,
-    /// The secret of its local cluster. With one, the Worker serves only peers of that cluster, at its own port alone.
+    /// The secret of the Worker's local cluster. If it is set, the Worker serves only peers of that cluster, and only
+    /// at its main port.
     pub local_cluster: Option<Secret>,
 }
 
@@ -81,12 +82,12 @@ pub enum WorkerError {
         "the host {host:?} has characters that a Worker's id cannot have: use letters, digits, '-', '_', '.' and ':'"
     )]
     UnsoundHost { host: String },
-    /// The path of its own program cannot be found.
+    /// The path of the Worker's own program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
     OwnProgram(#[source] io::Error),
     #[error("cannot catch signals: {0}")]
     Signals(#[source] io::Error),
-    /// The reaper could not be started or failed.
+    /// The reaper, which kills the Worker's remaining processes at its end, could not be started or failed.
     #[error(transparent)]
     Reaper(#[from] ReaperError),
     #[error(transparent)]
@@ -97,7 +98,7 @@ pub enum WorkerError {
     Refused(RefusedRegistration),
 }
 
-/// Runs a Worker until it is asked to end. Await it within a multi-threaded runtime.
+/// Runs a Worker until it is asked to end. Await the future within a multi-threaded runtime.
 ///
 /// # Errors
 /// The Worker could not start, or no Master accepted it.
@@ -199,7 +200,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     result(exit)
 }
 
-/// Logs that the Worker listens, what it offers, and which of its settings have no effect.
+/// Logs the Worker's address, the resources that it offers, and the settings that have no effect.
 fn announce(
     options: &Options,
     id: &WorkerId,
@@ -285,7 +286,7 @@ fn config(
 }
 
 /// Finds the directories of earlier Workers, on a separate thread. If another living Worker shares the work directory,
-/// they may belong to that one.
+/// the directories found may belong to that Worker.
 fn find_earlier(work: WorkDirectory, id: WorkerId, inbox: Inbox<Event>) {
     tokio::task::spawn_blocking(move || {
         if !dead_workers::is_shared(work.path(), &id) {

@@ -1,7 +1,7 @@
 //! The DriverRunner: runs one process of a cluster driver.
 //!
-//! The Worker's machine decides whether the cluster driver is started again. Its logs are then appended to. They are
-//! not rolled.
+//! The Worker's state machine decides whether the cluster driver is started again. Further starts append to the same
+//! logs. These logs are not rolled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::work_directory::Outputs;
 use firesteel_host::inbox::Inbox;
 
 /// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After
-/// `DriverStarted` it receives [`Event::DriverMeasured`] and, once none of its processes is left,
+/// `DriverStarted` it receives [`Event::DriverMeasured`] and, when all of the driver's processes have ended,
 /// [`Event::DriverExited`].
 #[must_use]
 pub fn start_driver(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
@@ -68,8 +68,9 @@ impl Run for DriverPlan {
     }
 }
 
-/// All variables that a cluster driver gets in addition to the Worker's environment: those of its submitter, and
-/// Firesteel's own. `MASTER` names the cluster for `firesteel map` and other commands, unless the submitter set it.
+/// All variables that a cluster driver gets in addition to the Worker's environment: the variables of its submitter,
+/// and Firesteel's own variables. `MASTER` names the cluster for `firesteel map` and other commands, unless the
+/// submitter set it.
 fn variables(
     plan: &DriverPlan,
     asked: &BTreeMap<String, String>,

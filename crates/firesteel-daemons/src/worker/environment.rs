@@ -10,18 +10,18 @@
 //! | `FIRESTEEL_CORES` | the number of cores |
 //! | `FIRESTEEL_MEMORY_MIB` | the memory in MiB |
 //! | `FIRESTEEL_RESOURCE_<NAME>` | the executor's addresses of this resource, separated by commas |
-//! | `FIRESTEEL_RESOURCE_<NAME>_SHARE` | the part of the address that is the executor's, such as `0.25`, if it is not whole |
-//! | `FIRESTEEL_RESOURCE_<NAME>_KIND` | the kind of these addresses, if the Worker tells it |
+//! | `FIRESTEEL_RESOURCE_<NAME>_SHARE` | the executor's fraction of the address, such as `0.25`, if it is below 1 |
+//! | `FIRESTEEL_RESOURCE_<NAME>_KIND` | the kind of these addresses, if the Worker reports it |
 //!
-//! An application that sets `FIRESTEEL_CUDA` to the name of a resource gets its addresses as CUDA expects them, too. An
-//! executor without such addresses keeps what it inherits.
+//! If an application sets `FIRESTEEL_CUDA` to the name of a resource, its executors also get the addresses in CUDA's
+//! own variables. An executor without addresses of that resource keeps the values that it inherits.
 //!
 //! | variable | value |
 //! |---|---|
 //! | `CUDA_VISIBLE_DEVICES` | the addresses, separated by commas |
-//! | `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE` | the part of the address in percent, if it is not whole |
+//! | `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE` | the fraction of the address in percent, if it is below 100 |
 //!
-//! Precedence: these variables, then those that the application asked for, then the Worker's own environment.
+//! Precedence: these variables, then the variables of the application's command, then the Worker's own environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -53,11 +53,11 @@ pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";
 pub const TASK_RESOURCE: &str = "FIRESTEEL_TASK_RESOURCE_";
 /// The variable with the devices that CUDA shows to a program.
 const CUDA_VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
-/// The variable with the share of a device that CUDA's Multi-Process Service gives a program, in percent.
+/// The variable with the share of a device, in percent, that CUDA's Multi-Process Service gives a program.
 const CUDA_MPS_PERCENTAGE: &str = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 
-/// All variables that this executor gets in addition to the Worker's environment: those of its command, and Firesteel's
-/// own.
+/// All variables that this executor gets in addition to the Worker's environment: the variables of its command, and
+/// Firesteel's own variables.
 #[must_use]
 pub fn of(
     plan: &ExecutorPlan,
@@ -96,19 +96,19 @@ pub(super) fn of_resources(
 }
 
 /// The variables that a task gets in addition to its executor's environment: `FIRESTEEL_TASK_RESOURCE_<NAME>`, with the
-/// addresses separated by commas. `asked` is the executor's variable [`CUDA`]. If a task takes addresses of that
-/// resource, CUDA shows it only these.
+/// addresses separated by commas. `asked` is the executor's variable [`CUDA`]. If a task uses addresses of the resource
+/// named there, CUDA shows the task only these addresses.
 pub fn of_task(resources: &Resources, asked: Option<&str>) -> impl Iterator<Item = (String, String)> {
     addresses(TASK_RESOURCE, resources).chain(cuda(asked, resources))
 }
 
-/// The variables with these addresses, such as `FIRESTEEL_RESOURCE_GPU`. Kinds do not matter.
+/// The variables with these addresses, such as `FIRESTEEL_RESOURCE_GPU`. The kinds of the addresses are left out.
 fn addresses(prefix: &str, resources: &Resources) -> impl Iterator<Item = (String, String)> {
     let names: BTreeSet<&str> = resources.iter().map(|(name, _)| without_kind(name)).collect();
     names.into_iter().map(move |name| (format!("{prefix}{}", variable(name)), listed(name, resources)))
 }
 
-/// The variables that tell the part of an address and the kinds.
+/// The variables that give the fraction of an address and the kinds.
 fn parts_and_kinds(resources: &Resources, on_worker: &Resources) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for name in resources.iter().map(|(name, _)| without_kind(name)) {
@@ -123,7 +123,7 @@ fn parts_and_kinds(resources: &Resources, on_worker: &Resources) -> Vec<(String,
     all
 }
 
-/// CUDA's variables for the resource that the application names, if it has addresses of it.
+/// CUDA's variables for the resource that the application names. Empty without addresses of this resource.
 fn cuda(asked: Option<&str>, resources: &Resources) -> Vec<(String, String)> {
     let Some(name) = asked.filter(|name| resources.count(name) > 0) else { return Vec::new() };
     let mut all = vec![(CUDA_VISIBLE_DEVICES.to_owned(), listed(name, resources))];
@@ -138,29 +138,29 @@ fn listed(name: &str, resources: &Resources) -> String {
     of_resource(name, resources).map(|(address, _)| address).collect::<Vec<_>>().join(",")
 }
 
-/// The part of the address of a resource, if it is not whole.
+/// The fraction of the address of a resource. `None` if whole addresses are used.
 fn part_of(name: &str, resources: &Resources) -> Option<Quantity> {
     of_resource(name, resources).map(|(_, part)| part).find(|part| *part < Quantity::whole(1))
 }
 
-/// The addresses of a resource, of any kind, each with its part.
+/// The addresses of a resource, of any kind, each with the fraction that is used.
 fn of_resource<'a>(name: &'a str, resources: &'a Resources) -> impl Iterator<Item = (&'a str, Quantity)> {
     let of_it = resources.parts().filter(move |(resource, ..)| without_kind(resource) == without_kind(name));
     of_it.map(|(_, address, part)| (address, part))
 }
 
-/// A name in the form of a variable's name. Other characters become `_`.
+/// A name, converted to the name of a variable. Other characters become `_`.
 fn variable(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     name.chars().map(fit).collect()
 }
 
-/// The variables by which a service manager tells a daemon how it is watched.
+/// The variables with which a service manager tells a daemon how it is watched.
 const SERVICE_MANAGER: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
-/// The names of the Worker's own variables that its executors must not inherit. A Worker inside another Worker's
-/// executor or task has the resource addresses of that one, and its executors have other secrets. The service manager
-/// watches only the Worker.
+/// The names of the Worker's own variables that its executors must not inherit. A Worker that runs inside another
+/// Worker's executor or task has inherited resource addresses and secrets that its own executors must not use. The
+/// service manager watches only the Worker.
 pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let text = name.to_string_lossy();

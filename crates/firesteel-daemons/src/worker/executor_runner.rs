@@ -23,7 +23,7 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::start::{enter, failed};
 
 /// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After `RunnerStarted` it
-/// receives [`Event::ExecutorMeasured`] and, once none of the executor's processes is left, [`Event::RunnerExited`].
+/// receives [`Event::ExecutorMeasured`] and, when all of the executor's processes have ended, [`Event::RunnerExited`].
 /// The last event is [`Event::DirectoryLeft`].
 #[must_use]
 pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
@@ -98,14 +98,14 @@ impl Run for ExecutorPlan {
     }
 }
 
-/// Why one of Firesteel's own executors ended at once with [`SHORTAGE`].
+/// The message that says why one of Firesteel's own executors ended at once with [`SHORTAGE`].
 fn too_little() -> String {
     format!(
         "the executor ended with exit code {SHORTAGE}: too few processes, open files or too little memory"
     )
 }
 
-/// Connects the output to the files or, if logs are rolled, to pipes.
+/// Connects the executor's output to its files. If logs are rolled, connects it to pipes.
 fn connect(
     outputs: Outputs,
     executor: &ExecutorKey,

@@ -9,10 +9,10 @@ const BEGINNINGS: [&str; 2] = ["Firesteel Executor Command: ", "Firesteel Driver
 
 const END: &str = "\n========================================\n\n";
 
-/// The header of an executor: the command and the added variables, quoted for a shell and without secrets; a line of 40
-/// `=`; an empty line.
+/// The header of an executor: the command and the added variables, quoted for a shell and without secrets. A line of 40
+/// `=` and an empty line follow.
 ///
-/// Source: Spark Worker, 4.0.1, which shows the command only.
+/// Source: Spark Worker, 4.0.1, which shows only the command.
 #[must_use]
 pub fn header(command: &Command, variables: &BTreeMap<String, String>) -> String {
     header_of("Executor", command, variables)
@@ -29,7 +29,8 @@ fn header_of(role: &str, command: &Command, variables: &BTreeMap<String, String>
     text
 }
 
-/// The header of a start of a cluster driver, like that of an executor.
+/// The header of a cluster driver's log. A driver that is started again gets another header. The format is that of an
+/// executor's header.
 ///
 /// Source: Spark Worker, 4.0.1 (`Launch Command`).
 #[must_use]
@@ -37,7 +38,7 @@ pub fn driver_header(command: &Command, variables: &BTreeMap<String, String>) ->
     header_of("Driver", command, variables)
 }
 
-/// The length of the header at the beginning of a log, in bytes; 0 if it has none.
+/// The length of the header at the beginning of a log, in bytes; 0 if the log has no header.
 #[must_use]
 pub fn length(beginning: &[u8]) -> usize {
     if !BEGINNINGS.iter().any(|words| beginning.starts_with(words.as_bytes())) {

@@ -1,7 +1,8 @@
 //! Measures the usage of processes with their descendants, and of the machine, from `/proc`.
 //!
-//! A process belongs to an executor if it is in the process group that the executor's process leads, or if one of its
-//! ancestors is that process. One pass over `/proc` serves all executors, and reads one short file per process.
+//! A process belongs to an executor in two cases: it is in the process group that the executor's process leads, or it
+//! is a descendant of the executor's process. One pass over `/proc` serves all executors, and reads one short file per
+//! process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,14 +19,14 @@ const MOST_ANCESTORS: usize = 64;
 struct Stat {
     parent: u32,
     group: u32,
-    /// Its processor time and that of its ended children, in ticks.
+    /// The processor time of the process and of its ended children, in ticks.
     ticks: u64,
-    /// Its memory in RAM, in pages.
+    /// The memory of the process in RAM, in pages.
     pages: u64,
 }
 
 impl Stat {
-    /// Reads a line of `/proc/PID/stat`. The program's name is in parentheses, and may have any characters.
+    /// Reads a line of `/proc/PID/stat`. The program's name is in parentheses, and can contain any characters.
     fn of(line: &str) -> Option<Self> {
         let (_, rest) = line.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -37,8 +38,8 @@ impl Stat {
     }
 }
 
-/// The processor time in milliseconds of a process that was not waited for. Includes the process's own children, if it
-/// waited for them.
+/// The processor time in milliseconds of a process that was not waited for. Includes the children that the process
+/// itself has waited for.
 pub(super) fn cpu_millis_of(pid: u32) -> Option<u64> {
     let stat = Stat::of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
     Some(millis(stat.ticks))
@@ -48,7 +49,7 @@ fn millis(ticks: u64) -> u64 {
     ticks.saturating_mul(1000) / system(SysconfVar::CLK_TCK, 100).max(1)
 }
 
-/// All processes of the machine, by id. Those that end meanwhile are left out.
+/// All processes of the machine, by id. Processes that end during the reading are left out.
 fn processes() -> BTreeMap<u32, Stat> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let process = |entry: fs::DirEntry| {
@@ -58,7 +59,7 @@ fn processes() -> BTreeMap<u32, Stat> {
     entries.filter_map(process).collect()
 }
 
-/// For each wanted process, the sums of the ticks and pages of all processes that belong to it.
+/// For each wanted process, the total ticks and the total pages of all processes that belong to this one.
 fn sums(all: &BTreeMap<u32, Stat>, wanted: &[u32]) -> BTreeMap<u32, (u64, u64)> {
     let mut sums: BTreeMap<u32, (u64, u64)> =
         wanted.iter().filter(|pid| all.contains_key(pid)).map(|pid| (*pid, (0, 0))).collect();
@@ -104,13 +105,13 @@ fn machine(tick_millis: impl Fn(u64) -> u64) -> Option<MachineMeasurement> {
     Some(MachineMeasurement { cores, busy_millis: tick_millis(busy), memory, memory_available })
 }
 
-/// A setting of the system, or the usual value if it is unknown.
+/// A setting of the system. If it cannot be read, the usual value.
 fn system(variable: SysconfVar, usual: u64) -> u64 {
     sysconf(variable).ok().flatten().and_then(|value| u64::try_from(value).ok()).unwrap_or(usual)
 }
 
-/// Measures the machine, and these executors and cluster drivers, each with the id of its process. It takes some
-/// milliseconds.
+/// Measures the machine, and these executors and cluster drivers, each with the id of its process. A measurement takes
+/// some milliseconds.
 pub(super) fn measure(executors: Vec<(ExecutorKey, u32)>, drivers: Vec<(DriverId, u32)>) -> Measurement {
     let page = system(SysconfVar::PAGE_SIZE, 4096);
     let wanted: Vec<u32> =

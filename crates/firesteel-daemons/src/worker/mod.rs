@@ -1,4 +1,4 @@
-//! The Worker's daemon: the shell around [`firesteel_worker`].
+//! The Worker's daemon: it runs the state machine [`firesteel_worker`].
 //!
 //! - [`daemon`]: the Worker's state machine, its connections and its runners; `shell`: performs the machine's effects.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
@@ -13,7 +13,7 @@
 //! # Processes
 //!
 //! A Worker starts every executor as its own child, in its own process group and directory. No process of an executor
-//! outlives it, and none outlives the Worker:
+//! outlives the executor or the Worker:
 //!
 //! 1. When an executor's process has ended, its runner kills the rest of its process group. Then it kills every process
 //!    that carries the executor's [marker](cleanup::processes): variables in its environment, which survive `setsid`
@@ -21,15 +21,16 @@
 //! 2. The [reaper](worker_processes) is a small separate process that holds the read end of a pipe. When the Worker
 //!    ends, even by SIGKILL, the pipe ends. Then the reaper kills every process that carries the Worker's marker.
 //! 3. If Worker and reaper are killed together, the next Worker in that work directory finds the [dead
-//!    one](dead_workers) by its record, and kills every process that carries its marker.
+//!    Worker](dead_workers) by its lock file, and kills every process that carries the dead Worker's marker.
 //! 4. The built-in executor asks the kernel to signal it when its Worker ends. It also ends when its driver's
-//!    connection does. The kernel acts on the end of the *thread* that started the process. So executors are started
+//!    connection ends. The kernel acts on the end of the *thread* that started the process. So executors are started
 //!    from threads of the runtime that live as long as the daemon, and never from a blocking thread.
 //!
 //! A process escapes if it has left its group and also has another environment, as set-uid programs and `env -i setsid`
-//! do. Control groups would be needed to hold those.
+//! do. Only control groups could hold such a process.
 //!
-//! The daemons of a local cluster end when their standard input does. It is a pipe from the command that started them.
+//! The daemons of a local cluster end when their standard input ends. This input is a pipe from the command that
+//! started the cluster.
 
 pub mod capacity;
 pub mod cleanup;

@@ -1,7 +1,7 @@
 //! A runner: runs one process of an executor or a cluster driver, from its start until it and all its descendants have
 //! ended.
 //!
-//! [`Run`] defines the differences between the two.
+//! [`Run`] defines the differences between executors and cluster drivers.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -36,23 +36,23 @@ use super::log::{Appender, RemovedBytesTable, Roller};
 use super::measure;
 use super::work_directory::WorkDirectory;
 
-/// The number of signals that may be queued for a runner. The machine sends at most two.
+/// The number of signals that may be queued for a runner. The Worker's state machine sends at most two.
 const SIGNALS: usize = 4;
 
-/// Shared by all runners of a Worker.
+/// The values that all runners of a Worker share.
 #[derive(Debug)]
 pub struct RunnerContext {
     /// The Worker's id, which is part of every marker.
     pub worker: WorkerId,
-    /// The Worker's introduction to drivers when it fetches their files.
+    /// The introduction with which the Worker connects to drivers to fetch files.
     pub introduction: Introduction,
     pub work: WorkDirectory,
-    /// What is needed for executors that are Java classes.
+    /// The settings and paths for executors that are Java classes.
     pub java: Java,
     /// The Worker's own program, which replaces `{{FIRESTEEL}}`.
     pub firesteel: OwnProgram,
     pub process_cleanup: ProcessCleanup,
-    /// How their logs are rolled; `None` if they are not.
+    /// How the logs of executors are rolled; `None` if they are not rolled.
     pub rolling: Option<Rolling>,
     pub removed_bytes: Arc<RemovedBytesTable>,
     /// The clock for the names of rolled files.
@@ -65,7 +65,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Starts a runner. `run` gets the receiver of its signals.
+    /// Starts a runner. `run` gets the receiver of the signals for its process.
     ///
     /// Call this on a thread of the runtime: see [`super`].
     pub(super) fn start<F>(run: impl FnOnce(mpsc::Receiver<Signal>) -> F) -> Self
@@ -77,33 +77,33 @@ impl Runner {
         Self { signals: sender }
     }
 
-    /// Signals the process group. Before its start the signal is queued. Does nothing if it has ended.
+    /// Signals the process group. A signal before the start is queued. Does nothing if the process has ended.
     pub fn signal(&self, signal: Signal) {
         // If the queue is full, the process is being ended already.
         let _ = self.signals.try_send(signal);
     }
 
-    /// Whether the end was reported.
+    /// Whether the end of the process was reported.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.signals.is_closed()
     }
 }
 
-/// The process of a runner: an executor, or one process of a cluster driver.
+/// A kind of process that a runner runs: an executor, or a cluster driver.
 pub(super) trait Run: Send + Sync + 'static {
-    /// The marker by which its processes are found.
+    /// The marker by which the processes are found.
     fn marker(&self, worker: &WorkerId) -> Marker;
 
-    /// Makes its directory and files, and determines what to start. Blocks the thread.
+    /// Makes the directory and the files of the process, and determines the program to start. Blocks the thread.
     fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted>;
 
     fn started(&self, pid: u32) -> Event;
 
-    /// The event with the processor time of its whole life.
+    /// The event that reports the processor time of the whole life of the process.
     fn measured(&self, cpu_millis: u64) -> Event;
 
-    /// The event that its process and all its descendants have ended. `is_own`: the process was the Worker's own
+    /// The event that the process and all of its descendants have ended. `is_own`: the process ran the Worker's own
     /// program.
     fn ended(&self, status: ExitStatus, is_own: bool) -> Event;
 
@@ -115,18 +115,18 @@ pub(super) trait Run: Send + Sync + 'static {
 pub(super) struct Prepared {
     pub(super) command: ChildCommand,
     pub(super) directory: PathBuf,
-    /// All variables that it gets in addition to the Worker's.
+    /// All variables that the process gets in addition to the Worker's variables.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) outputs: OutputTargets,
-    /// The read ends of its outputs, if its logs are rolled.
+    /// The read ends of the process's outputs, if its logs are rolled.
     pub(super) pipes: Vec<Piped>,
 }
 
 /// The read end of a pipe, its log, and the log's name.
 pub(super) type Piped = (PipeReader, Roller, String);
 
-/// Runs a process. The inbox gets its start and its measurement. Returns the event about its end, once it and all its
-/// descendants have ended.
+/// Runs a process. The inbox receives the events about its start and its measurement. Returns the event about its end,
+/// when the process and all of its descendants have ended.
 pub(super) async fn run(
     what: &Arc<impl Run>,
     context: &Arc<RunnerContext>,
@@ -154,7 +154,7 @@ struct Started {
     child: Child,
     group: ProcessGroup,
     is_own: bool,
-    /// The tasks that copy its output, if its logs are rolled.
+    /// The tasks that copy the process's output, if its logs are rolled.
     appenders: Vec<Appender>,
 }
 
@@ -175,11 +175,11 @@ async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Sta
     Ok(Started { child, group, is_own, appenders: pipes.into_iter().filter_map(appender).collect() })
 }
 
-/// A child of the Worker that can be started.
+/// A command that can be started as a child of the Worker.
 #[derive(Debug)]
 pub(super) struct ChildCommand {
     pub(super) words: Command,
-    /// Whether it runs the Worker's own program.
+    /// Whether the command runs the Worker's own program.
     pub(super) is_own: bool,
 }
 
@@ -205,8 +205,8 @@ impl ChildCommand {
         Self { words, is_own }
     }
 
-    /// Starts it as a child of the Worker, in this directory, with these variables. Returns it with the process group
-    /// that it leads.
+    /// Starts the command as a child of the Worker, in this directory, with these variables. Returns the child and the
+    /// process group that it leads.
     fn start(
         self,
         context: &RunnerContext,
@@ -244,7 +244,7 @@ pub(super) struct OutputTargets {
 }
 
 impl OutputTargets {
-    /// Both outputs to files.
+    /// Both outputs go to files.
     pub(super) fn files(stdout: File, stderr: File) -> Self {
         Self { stdout: stdout.into(), stderr: stderr.into() }
     }
@@ -253,13 +253,13 @@ impl OutputTargets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ended {
     status: ExitStatus,
-    /// The processor time of its whole life, including the children that it waited for, in milliseconds. `None`:
-    /// unknown.
+    /// The processor time of the whole life of the process, in milliseconds. Includes the children that the process
+    /// waited for. `None`: unknown.
     cpu_millis: Option<u64>,
 }
 
-/// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process, since the
-/// process id stays in use until this function has waited for the end.
+/// Waits until the process ends. Meanwhile passes signals on. A signal cannot reach a wrong process: the process id
+/// stays in use until this function has waited for the end.
 async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> Ended {
     // The usage of a process can be read until it is waited for.
     let cpu_millis = match signal(SignalKind::child()) {
@@ -281,8 +281,8 @@ async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Sig
     Ended { status: reap(child, group, signals).await, cpu_millis }
 }
 
-/// Whether a child has ended. This does not wait for it, so its id stays in use. An error means that it is no longer a
-/// child.
+/// Whether a child has ended. This does not reap the child, so the child's id stays in use. `true` if the system no
+/// longer has such a child.
 fn has_ended(pid: u32) -> bool {
     let Ok(pid) = i32::try_from(pid) else { return true };
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
@@ -298,8 +298,8 @@ async fn reap(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver
     }
 }
 
-/// Kills the processes that an executor or a cluster driver left behind: first its group, then those that left the
-/// group.
+/// Kills the processes that an executor or a cluster driver left behind: first the process group, then the processes
+/// that left the group.
 async fn kill_leftovers(group: ProcessGroup, marker: Marker, process_cleanup: &ProcessCleanup) {
     group.signal(Signal::Kill);
     if let Err(survivors) = process_cleanup.end_matching(marker).await {

@@ -1,4 +1,4 @@
-//! The shell of the Worker's state machine: performs its effects.
+//! The part of the Worker's daemon around the state machine: performs the machine's effects.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -193,7 +193,7 @@ impl Runners {
         self.table.insert(executor, start_executor(plan, Arc::clone(&self.context), inbox));
     }
 
-    /// The number of executors that it has started and that are still listed. Some may have ended.
+    /// The number of executors that were started and are still listed. Some of them may have ended.
     fn count(&self) -> usize {
         self.table.len()
     }

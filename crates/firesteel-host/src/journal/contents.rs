@@ -14,9 +14,10 @@ pub struct Contents {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// With a whole batch. Zeros may follow as room for more.
+    /// The file ends with a whole batch. Zeros may follow, as space for further batches.
     Whole,
-    /// With an unfinished batch, which was being written when the machine stopped. Nothing of it was announced.
+    /// The file ends with an unfinished batch: the machine stopped while the batch was being written. No message about
+    /// its contents was sent.
     Torn {
         /// The position of the unfinished batch.
         at: u64,
@@ -47,7 +48,7 @@ impl Contents {
         &self.file[self.image.clone()]
     }
 
-    /// The batches since the image, oldest first.
+    /// The batches after the image, oldest first.
     pub fn batches(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.batches.iter().map(|range| &self.file[range.clone()])
     }
@@ -57,7 +58,7 @@ impl Contents {
         self.tail
     }
 
-    /// The valid bytes: all without an unfinished batch and without room for more.
+    /// The valid bytes, without an unfinished batch at the end and without the unused space.
     #[must_use]
     pub fn written(&self) -> &[u8] {
         &self.file[..self.end()]
@@ -67,14 +68,14 @@ impl Contents {
         self.batches.last().unwrap_or(&self.image).end
     }
 
-    /// The number of valid bytes: all without an unfinished batch.
+    /// The number of valid bytes, without an unfinished batch.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.end() as u64
     }
 }
 
-/// Examines a file from `at` on, where no whole batch follows the `whole` batches before.
+/// Examines the end of a file, from `at` on. `whole` whole batches come before `at`; no further one begins there.
 fn tail(file: &[u8], at: usize, whole: u64) -> Result<Tail, Damage> {
     let Some(last) = file[at..].iter().rposition(|byte| *byte != 0) else { return Ok(Tail::Whole) };
     match frame::find(file, at, |number| number > whole) {

@@ -1,4 +1,4 @@
-//! The files of a journal, and the lock that lets one process write it.
+//! The files of a journal, and the lock that lets only one process write the journal.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use super::writer::Storage;
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    /// Held until the process ends, even if it crashes. `None` if the journal is only read.
+    /// The lock, held until the process ends or crashes. `None` if the journal is only read.
     lock: Option<File>,
     current: Option<Generation>,
 }
@@ -39,12 +39,12 @@ pub enum JournalError {
         #[source]
         error: io::Error,
     },
-    /// An earlier write has failed, so it is unknown what is durable.
+    /// An earlier write has failed, so it is unknown which records are durable.
     #[error("cannot write to the journal: an earlier write has failed")]
     FailedBefore,
     #[error("{path} is in use by another Master")]
     InUse { path: PathBuf },
-    /// Another directory with a journal of its own was put in its place.
+    /// Another directory, with a journal of its own, has taken the path of this one.
     #[error(
         "{path} was replaced by a directory with another state while this Master ran, which is left as it is"
     )]
@@ -82,7 +82,8 @@ impl Directory {
         self.path.join(format!("{NAME}{generation:010}"))
     }
 
-    /// The generations that have files, oldest first. The file of a new generation gets its name when it is complete.
+    /// The generations that have files, oldest first. The file of a new generation gets its final name only when it is
+    /// complete.
     pub(super) fn generations(&self) -> Result<Vec<u64>, JournalError> {
         let failed = |error| JournalError::Io { action: "list", path: self.path.clone(), error };
         let mut found = Vec::new();
@@ -96,7 +97,7 @@ impl Directory {
         Ok(found)
     }
 
-    /// Reads the latest generation. `None` if there is none.
+    /// Reads the latest generation. `None` if no generation exists.
     ///
     /// # Errors
     /// Its file cannot be read, or is damaged.
@@ -131,7 +132,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Writes the file of a generation. The file gets its name when it is durable.
+    /// Writes the file of a generation. The file gets its final name only when it is durable.
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<File> {
         let new = path.with_extension("new");
         let mut file = options().truncate(true).open(&new)?;
@@ -190,7 +191,8 @@ impl Generation {
         Ok(())
     }
 
-    /// Writes bytes that do not fit the room in the file, and makes new room after them, if the disk has space.
+    /// Writes bytes that do not fit into the unused space of the file. Then reserves new space after them, if the disk
+    /// has enough.
     fn lengthen(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut roomy = bytes.to_vec();
         roomy.resize(bytes.len() + ROOM, 0);
@@ -204,7 +206,7 @@ impl Generation {
     }
 }
 
-/// Whether this path still leads to an open file. Assumes so if it cannot be found out.
+/// Whether this path still leads to this open file. Returns `true` if that cannot be found out.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),

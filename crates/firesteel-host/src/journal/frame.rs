@@ -11,16 +11,16 @@
 
 use std::ops::Range;
 
-/// The version of the file format. It is incremented with every change.
+/// The version of the file format. The version is incremented with every change of the format.
 const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"FSTLJRNL";
 const MARKER: [u8; 4] = [0xF5, b'J', b'N', b'L'];
 
 pub(super) const HEAD: usize = 16;
-/// The length of a frame without its bytes.
+/// The length in bytes of a frame's fields before its contents.
 pub(super) const FRAME: usize = 20;
-/// The position in a frame from which its checksum covers the bytes.
+/// The position in a frame at which the part that the checksum covers begins.
 const COVERED: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,17 +30,17 @@ pub enum Damage {
     Head,
     #[error("it has format {0}, and this version of Firesteel reads format {FORMAT}")]
     Format(u32),
-    /// The image is damaged or incomplete.
+    /// The image (the state at the beginning of the file) is damaged or incomplete.
     #[error("the saved state at its beginning is damaged")]
     Image,
-    /// A batch is damaged, and later ones are whole.
+    /// A batch is damaged, and later batches are whole.
     #[error("the {bytes} bytes from offset {at} are damaged; {whole} batches before them are whole")]
     Batch {
         /// The position of the damage.
         at: u64,
         /// The length of the damage in bytes.
         bytes: u64,
-        /// The number of whole batches before it.
+        /// The number of whole batches before the damage.
         whole: u64,
     },
 }
@@ -73,11 +73,11 @@ pub(super) fn check_head(file: &[u8]) -> Result<(), Damage> {
     }
 }
 
-/// Writes the head of a frame with this number in front of its bytes: `frame` has [`FRAME`] bytes of room, and then the
-/// bytes.
+/// Writes the head of a frame with this number in front of its bytes: `frame` begins with [`FRAME`] unused bytes, and
+/// the bytes follow.
 ///
 /// # Panics
-/// There are 4 GiB or more.
+/// The bytes are 4 GiB or more.
 pub(super) fn seal(frame: &mut [u8], number: u64) {
     let length = u32::try_from(frame.len() - FRAME).expect("a frame has less than 4 GiB");
     frame[..4].copy_from_slice(&MARKER);
@@ -87,8 +87,8 @@ pub(super) fn seal(frame: &mut [u8], number: u64) {
     frame[4..8].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// The range of the bytes in the whole frame that begins at `at`. `None` if there is no such frame with an expected
-/// number.
+/// The range of the bytes in the whole frame that begins at `at`. `None` if no whole frame with an expected number
+/// begins there.
 pub(super) fn open(file: &[u8], at: usize, expected: impl Fn(u64) -> bool) -> Option<Range<usize>> {
     let frame = file.get(at..)?;
     if frame.len() < FRAME || frame[..4] != MARKER || !expected(number(&frame[8..16])) {

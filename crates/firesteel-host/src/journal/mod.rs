@@ -1,18 +1,18 @@
 //! A journal: the durable records of a machine, as bytes on a disk.
 //!
-//! A journal is a directory, or another [`Storage`]. Its file `journal-<generation>` has an *image* of the machine's
-//! state and then one *batch* after the other, in the order in which they were decided. This module does not interpret
-//! the bytes of a batch.
+//! A journal is a directory, or another [`Storage`]. Its file `journal-<generation>` begins with an *image* of the
+//! machine's state. One *batch* of records after the other follows, in the order of the machine's decisions. This
+//! module does not interpret the bytes of a batch.
 //!
 //! - `frame`: the format of images and batches, and how damage is distinguished from an unfinished write.
 //! - `contents`: the contents of a file, read as a whole.
-//! - `directory`: the files of a journal, and the lock that lets one process write it.
+//! - `directory`: the files of a journal, and the lock that lets only one process write them.
 //! - `writer`: appends batches and begins new generations.
 //!
 //! The promises:
 //!
-//! - When [`Writer::commit`] returns, the batch and all before it are on the disk. A batch is there as a whole, or not
-//!   at all.
+//! - When [`Writer::commit`] returns, this batch and all earlier batches are on the disk. A batch is on the disk as a
+//!   whole, or not at all.
 //! - If the last batch of a file was not finished when the machine stopped, the file is read without that batch.
 //! - A file with damage anywhere else is refused: see [`Damage`].
 //! - After an error nothing more is written, because it is unknown what a failed write or sync has left on the disk.

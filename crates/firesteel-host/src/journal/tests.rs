@@ -55,14 +55,14 @@ fn batch_of(parts: &[&[u8]]) -> Batch {
     batch
 }
 
-/// The only file of a journal, without the room after its batches.
+/// The only file of a journal, without the unused space after its batches.
 fn file_without_room(scratch: &Scratch) -> Vec<u8> {
     let mut file = fs::read(scratch.file()).expect("it is there");
     file.truncate(file.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
     file
 }
 
-/// A journal with an image and three batches.
+/// A journal with an image (the state at the beginning) and three batches.
 fn journal(scratch: &Scratch) -> Writer {
     let mut writer = Writer::begin(scratch.lock(), b"image").expect("there is room");
     for batch in [&b"one"[..], b"two", b"three"] {
@@ -221,7 +221,7 @@ fn another_format_is_named() {
     assert_eq!(Contents::of(file).err(), Some(Damage::Format(9)));
 }
 
-/// Storage with room for a limited number of bytes.
+/// Storage with space for a limited number of bytes. Later writes fail.
 #[derive(Debug)]
 struct Failing {
     room: usize,

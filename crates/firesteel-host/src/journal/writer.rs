@@ -21,7 +21,7 @@ const QUICK: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 pub struct Batch {
-    /// The room for the head of the frame, and the bytes.
+    /// Unused space for the head of the frame, and then the bytes.
     frame: BytesMut,
 }
 
@@ -32,7 +32,7 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// The end of its bytes, to append more.
+    /// The end of the batch's bytes, to append more.
     pub fn end(&mut self) -> &mut BytesMut {
         &mut self.frame
     }
@@ -42,7 +42,7 @@ impl Batch {
         self.frame.len() == FRAME
     }
 
-    /// Whether it is long enough to be committed at once.
+    /// Whether the batch is long enough to be committed at once.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.frame.len() > FULL
@@ -53,11 +53,11 @@ impl Batch {
 pub struct Writer {
     storage: Box<dyn Storage>,
     next: u64,
-    /// The length of the image, and of the batches since.
+    /// The length of the image, and of the batches after it.
     image: u64,
     batches: u64,
     has_failed: bool,
-    /// How long the last batch took to become durable, if there was one.
+    /// How long the last batch took to become durable. `None` before the first batch.
     took: Option<Duration>,
     meter: Arc<JournalMeter>,
 }
@@ -68,7 +68,7 @@ pub struct JournalMeter {
     pub commits: Histogram,
     /// The bytes of all batches and images that were written.
     pub bytes: Counter,
-    /// How often a new image replaced the files.
+    /// How often a new image has replaced the files.
     pub images: Counter,
 }
 
@@ -80,23 +80,25 @@ pub trait Storage: Send + fmt::Debug {
     /// The bytes are not durable. The previous generation is then still there.
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
 
-    /// Makes these bytes durable, after all others of the generation.
+    /// Makes these bytes durable, after all other bytes of the generation.
     ///
     /// # Errors
-    /// It is not certain that they are durable.
+    /// It is not certain that the bytes are durable.
     fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
 
-    /// Whether it is a disk of this machine. Such a disk stores a few bytes about as fast as a thread is woken.
+    /// Whether the storage is a disk of this machine. A local disk stores a few bytes about as fast as a thread is
+    /// woken.
     fn is_local(&self) -> bool {
         false
     }
 
-    /// Whether the next reader will find what was written. A directory may have been removed or replaced.
+    /// Whether a process that opens the journal later will find the written data. The directory may have been removed
+    /// or replaced.
     fn is_in_place(&self) -> bool {
         true
     }
 
-    /// The number of bytes that the storage needs for an append of this number of bytes.
+    /// The number of bytes that the storage uses to append this number of bytes.
     fn cost(&self, bytes: u64) -> u64 {
         bytes
     }
@@ -146,8 +148,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether the next batch will probably be durable before another thread could begin to write it. So it is if the
-    /// last one was quick, on a disk of this machine.
+    /// Whether the next batch will probably be durable before another thread could begin to write it. `true` if the
+    /// last batch was quick, on a disk of this machine.
     #[must_use]
     pub fn is_quick(&self) -> bool {
         self.storage.is_local() && self.took.is_some_and(|took| took < QUICK)
@@ -158,13 +160,13 @@ impl Writer {
         Arc::clone(&self.meter)
     }
 
-    /// Whether the batches have become so long that a new image takes less room.
+    /// Whether the batches have become so long that a new image takes less space.
     #[must_use]
     pub fn wants_image(&self) -> bool {
         self.batches > LEAST.max(self.image.saturating_mul(2))
     }
 
-    /// Whether the next reader will find what was committed. If not, only a new image helps.
+    /// Whether a process that opens the journal later will find the committed batches. If not, only a new image helps.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.storage.is_in_place()

@@ -20,40 +20,41 @@ use super::older_peer::OlderPeer;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The maximum number of standby Masters to ask for the leader, one after the other. Each is named by the previous one.
+/// The maximum number of standby Masters to ask for the leader, one after the other. Each standby Master names the next
+/// one.
 const MOST_STANDBYS: usize = 4;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// The Master there stands by, and does not know the leader.
+    /// The Master at this address is a standby, and does not know the leader.
     #[error("{address} stands by, and no Master leads yet")]
     NoLeader { address: Address },
-    /// The Master there stands by, and the leader that it names cannot be reached.
+    /// The Master at this address is a standby, and the leader that it names cannot be reached.
     #[error("{address} stands by; the Master that it says leads cannot be reached: {error}")]
     LeaderGone { address: Address, error: Box<DialError> },
     /// The request does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// The other side is too old for the request.
+    /// The other side speaks an older version of the protocol, which does not have the request.
     #[error("the {role} at {address} cannot answer this: {older}")]
     Older {
         address: Address,
         role: Role,
-        /// The version that is needed, and the peer's.
+        /// The version that the request needs, and the peer's version.
         older: OlderPeer,
     },
     /// The connection broke.
     #[error("lost the connection to {address}: {error}")]
     Frame { address: Address, error: FrameError },
-    /// The other side closed the connection without a response.
+    /// The other side closed the connection without sending a response.
     #[error("{address} closed the connection without an answer")]
     NoAnswer { address: Address },
-    /// The response did not come in time, although the peer had completed the handshake.
+    /// The response did not arrive in time, although the peer had completed the handshake.
     #[error("the {role} at {address} did not answer within {} s: it is overloaded or was stopped", ANSWER_TIMEOUT.as_secs())]
     TimedOut { address: Address, role: Role },
-    /// The response consists of several pages, and not all of them came.
+    /// The response consists of several pages, and not all of them arrived.
     #[error("the answer broke off after {}: {error}", counted(*.rows, "row"))]
     Incomplete { rows: u64, error: Box<CallError> },
     /// The response belongs to a different kind of request.
@@ -102,10 +103,7 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Dials the address as this client. If a Master stands by there, dials the leader.
-    ///
-    /// # Errors
-    /// The connection could not be opened, or no Master leads.
+    /// Dials the address as this client. If the Master at this address is a standby, dials the leader.
     pub async fn open(
         address: &Address,
         role: Role,

@@ -23,15 +23,15 @@ use super::{
 use crate::inbox::Inbox;
 use crate::lease::Lease;
 
-/// Why a connection ended. Worded as a sentence about the peer, without its name.
+/// Why a connection ended. The text is a sentence about the peer, without the peer's name.
 #[derive(Debug, thiserror::Error)]
 pub enum Disconnect {
     #[error("it closed the connection")]
     ByPeer,
-    /// This side closed it, after everything queued was sent.
+    /// This side closed the connection, after everything queued was sent.
     #[error("this side closed the connection")]
     Here,
-    /// This side closed it, and the peer did not take everything that was queued.
+    /// This side closed the connection, and the peer did not read everything that was queued.
     #[error(
         "this side closed the connection before everything was sent, after {} s",
         FLUSH_TIMEOUT.as_secs()
@@ -42,7 +42,7 @@ pub enum Disconnect {
     /// The peer reads nothing at all.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
-    /// The peer has completed the handshake, but sent no message.
+    /// The peer has completed the handshake, but has not sent a message.
     #[error("it sent nothing within {} s after the handshake", FIRST_MESSAGE_TIMEOUT.as_secs())]
     Mute,
     /// A frame from the peer cannot be read.
@@ -53,7 +53,7 @@ pub enum Disconnect {
     /// A message for the peer does not fit into a frame.
     #[error("a message for it cannot be sent: {0}")]
     TooLong(#[from] TooLong),
-    /// The lease of this side is over, so it may not send any more.
+    /// The lease of this side has ended, so this side may not send any more.
     #[error("this side's lease is over")]
     LeaseOver,
     #[error("{0}")]
@@ -89,20 +89,20 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
     }
 }
 
-/// How the messages of a peer are read.
+/// The functions and limits for reading the messages of a peer.
 #[derive(Debug)]
 pub(super) struct Reading<E> {
     pub(super) peer: PeerId,
     pub(super) decode: Decode<E>,
     pub(super) urgency: Urgency,
-    /// The time within which the first message has to come, if it is limited.
+    /// The time limit for the peer's first message. `None`: no limit.
     pub(super) first_within: Option<Duration>,
 }
 
-/// Serves a connection until it ends, and keeps its permit until then. Messages from the peer go to the inbox, with the
-/// end of the connection as the last entry. Queued messages go to the peer.
+/// Serves a connection, and keeps its permit, until the connection ends. Messages from the peer go to the inbox, with
+/// the end of the connection as the last entry. Queued messages go to the peer.
 ///
-/// Neither this function nor [`read`] is an `async fn`, because those store their arguments twice, and there are many
+/// This function and [`read`] are not `async fn`: an `async fn` stores its arguments twice, and there are many
 /// connections.
 pub(super) fn serve<E: Send + 'static>(
     (mut reader, mut writer): (FrameReader, OwnedWriteHalf),
@@ -129,7 +129,7 @@ pub(super) fn serve<E: Send + 'static>(
     }
 }
 
-/// Reads until the connection ends. Waiting for room in the inbox slows down a fast peer.
+/// Reads until the connection ends. While the inbox is full, nothing is read, which slows down a fast peer.
 fn read<E: Send + 'static>(
     reader: &mut FrameReader,
     reading: Reading<E>,
@@ -165,8 +165,8 @@ fn read<E: Send + 'static>(
     }
 }
 
-/// Writes queued frames until the owner has closed the queue, and nothing after its lease is over. If the lease may
-/// end, it sends signs of life in between.
+/// Writes queued frames until the owner has closed the queue. Writes nothing after the lease has ended. If the lease
+/// can end, sends signs of life while nothing else is sent.
 async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, lease: &Lease) -> Disconnect {
     loop {
         let next = poll_fn(|context| queue.poll_next(context));
@@ -222,8 +222,8 @@ async fn close_request(queue: &LoadQueue) -> Disconnect {
     }
 }
 
-/// Reads and discards what the peer still sends. If a socket with unread bytes were closed, the operating system would
-/// also discard sent bytes that the peer has not yet received.
+/// Reads and discards the remaining data from the peer. If a socket with unread bytes were closed, the operating system
+/// would also discard sent bytes that the peer has not yet received.
 async fn linger(reader: &mut OwnedReadHalf) {
     // On the heap, because otherwise a connection's task would be larger by this all the time.
     let mut scrap = vec![0; 4096];

@@ -17,16 +17,16 @@ use super::listener::limits::ConnectionPermit;
 use super::older_peer::OlderPeer;
 use super::{Introduction, WRITE_TIMEOUT};
 
-/// A connection that one task holds by itself.
+/// A connection that a single task owns.
 #[derive(Debug)]
 pub struct Conversation {
     introduced: Introduced,
     remote: SocketAddr,
-    /// Its permit, if it was accepted.
+    /// The connection's permit, if this side accepted the connection.
     _permit: Option<ConnectionPermit>,
 }
 
-/// Why a conversation ended. Worded as a sentence about the peer, without its name.
+/// Why a conversation ended. The text is a sentence about the peer, without the peer's name.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     #[error("it sent nothing for {} s", patience.as_secs())]
@@ -41,7 +41,7 @@ pub enum ConversationError {
     /// A message for the peer does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// The peer is too old for a message.
+    /// The peer speaks an older version of the protocol, which does not have the message.
     #[error(transparent)]
     Older(#[from] OlderPeer),
 }
@@ -60,7 +60,7 @@ impl Conversation {
         Ok(Self { introduced, remote, _permit: None })
     }
 
-    /// The peer's name, as the peer gave it. It is untrusted text, which is only logged, and escaped.
+    /// The peer's name, as the peer gave it. The name is untrusted: it is only logged, with escapes.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.introduced.hello.name
@@ -74,7 +74,7 @@ impl Conversation {
     /// Sends a message. The future must not be dropped before it completes.
     ///
     /// # Errors
-    /// The message is too long, or the peer reads nothing or is too old for it.
+    /// The message is too long, the peer reads nothing, or the peer's version does not have the message.
     pub async fn send<M: Message>(&mut self, message: &M) -> Result<(), ConversationError> {
         OlderPeer::check(message, self.introduced.version)?;
         let mut bytes = BytesMut::new();
@@ -92,7 +92,7 @@ impl Conversation {
     /// Receives the next message, or `None` at the end.
     ///
     /// # Errors
-    /// Nothing came within `patience`, or the bytes received are not a message.
+    /// The peer sent nothing within `patience`, or the bytes received are not a message.
     pub async fn receive<M: DeserializeOwned>(
         &mut self,
         patience: Duration,

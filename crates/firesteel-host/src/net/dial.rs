@@ -28,7 +28,7 @@ pub enum DialError {
         #[source]
         error: io::Error,
     },
-    /// The peer at this address did not complete the handshake, or is not the wanted one.
+    /// The peer at this address did not complete the handshake, or does not have the wanted role.
     #[error("{}", sentence(.address, *.wanted, .error))]
     Handshake { address: Address, wanted: Role, error: HandshakeError },
 }
@@ -61,7 +61,7 @@ impl From<DialError> for ConnectError {
     }
 }
 
-/// A sentence about the failed handshake with the peer, without its evidence.
+/// A sentence about the failed handshake with the peer, without the bytes that the peer sent.
 fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     match error {
         HandshakeError::Mute | HandshakeError::TimedOut | HandshakeError::CrowdedOut => format!(

@@ -1,7 +1,7 @@
 //! The frame format: a header of three big-endian `u32`, then the body.
 //!
-//! The header has the body's length, the CRC-32 of the four bytes of that length, and the CRC-32 of the body. So one or
-//! two changed bits are detected anywhere in a frame, and a corrupt length is never used.
+//! The header has the body's length, the CRC-32 of these four length bytes, and the CRC-32 of the body. So one or two
+//! changed bits are detected anywhere in a frame, and a corrupt length is never used.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -25,12 +25,13 @@ use super::{FRAME_TIMEOUT, LONGEST_SILENCE};
 /// The number of bytes in a frame's header.
 pub const HEADER: usize = 12;
 
-/// The capacity for a usual frame, in bytes, so that its buffer does not grow in small steps.
+/// The initial capacity of a buffer for a usual frame, in bytes, so that the buffer does not grow in small steps.
 const USUAL: usize = 256;
 
-/// Appends a message as a frame to frames that are already there.
+/// Appends a message, encoded as a frame, to the frames in this buffer.
 ///
 /// # Errors
+///
 /// The message is longer than `limit`, which is [`wire::MAX_HELLO`] or [`wire::MAX_FRAME`]. Then nothing is appended.
 pub fn append<M: Serialize>(message: &M, frames: &mut BytesMut, limit: usize) -> Result<(), TooLong> {
     let start = frames.len();
@@ -53,14 +54,14 @@ fn header_of(body: &[u8]) -> [u8; HEADER] {
     header
 }
 
-/// A frame without a body. It is a sign of life, not a message.
+/// A frame without a body. It is a sign of life, and no message.
 pub(super) fn sign_of_life() -> [u8; HEADER] {
     header_of(&[])
 }
 
 thread_local! {
-    /// A buffer for reading while the number of bytes is unknown. All connections of a thread share it, so that an idle
-    /// connection holds no memory for it.
+    /// A buffer for reading while the number of bytes is unknown. All connections of a thread share the buffer, so an
+    /// idle connection needs no memory for one.
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 << 10]);
 }
 
@@ -70,14 +71,14 @@ pub struct FrameReader {
     frames: Frames,
     /// The received bytes that do not form a complete frame yet.
     received: BytesMut,
-    /// When the incomplete frame began to arrive.
+    /// The time when the incomplete frame began to arrive.
     begun: Option<Instant>,
-    /// How long the peer may be silent between frames. `None`: it gives no signs of life.
+    /// How long the peer may be silent between frames. `None`: the peer sends no signs of life.
     longest_silence: Option<Duration>,
 }
 
 impl FrameReader {
-    /// A reader with the low limit for a hello's frame.
+    /// A reader with the low limit for the frame of a hello.
     pub(super) fn of_hello(half: OwnedReadHalf) -> Self {
         Self {
             half,
@@ -92,7 +93,7 @@ impl FrameReader {
         self.frames.raise_limit();
     }
 
-    /// Expects signs of life from now on.
+    /// Expects signs of life from the peer from now on.
     pub(super) fn expect_life(&mut self) {
         self.longest_silence = Some(LONGEST_SILENCE);
     }
@@ -116,8 +117,8 @@ impl FrameReader {
         &mut self.half
     }
 
-    /// The next frame's body, or `None` at a clean end. A peer may not be silent within a frame. Between frames it may,
-    /// unless it gives signs of life. May be dropped and called again.
+    /// The next frame's body, or `None` at a clean end. A peer must not pause within a frame. Between frames a peer may
+    /// pause, unless it sends signs of life. The future may be dropped and called again.
     ///
     /// # Errors
     /// The frame is too long or does not come in time, or the connection breaks.
@@ -172,17 +173,17 @@ impl FrameReader {
     }
 }
 
-/// A codec that splits a byte stream into bodies of frames, and checks them. Its limit is raised after the hello. It
-/// knows whether a frame is incomplete.
+/// A codec that splits a byte stream into bodies of frames, and checks them. The limit on the length is raised after
+/// the hello. The codec can say whether a frame is incomplete.
 #[derive(Debug)]
 pub struct Frames {
     limit: usize,
-    /// The announced length and checksum of the body that is to come.
+    /// The announced length and checksum of the next body.
     awaited: Option<Awaited>,
     midway: bool,
 }
 
-/// A body after its header was read.
+/// The length and checksum of a body whose header was read.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     length: usize,
@@ -202,10 +203,10 @@ pub enum FrameError {
     /// The connection ended within the frame.
     #[error("it closed the connection in the middle of a frame")]
     Half,
-    /// The rest of the frame did not come in time.
+    /// The rest of the frame did not arrive in time.
     #[error("it did not complete a frame within {seconds} s")]
     Stalled { seconds: u64 },
-    /// The peer gives signs of life, but none came in time.
+    /// The peer sends signs of life, but none arrived in time.
     #[error("it gave no sign of life for {seconds} s")]
     Silent { seconds: u64 },
     #[error("{0}")]
@@ -296,7 +297,7 @@ mod tests {
         bytes
     }
 
-    /// Splits these bytes into bodies. Also returns the error that ends this, if there is one.
+    /// Splits these bytes into bodies. Also returns the error at which splitting stopped, if there is one.
     fn cut(mut source: BytesMut) -> (Vec<BytesMut>, Option<FrameError>) {
         let (mut frames, mut bodies) = (Frames::of_hello(), Vec::new());
         loop {

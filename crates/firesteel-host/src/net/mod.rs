@@ -72,8 +72,8 @@ pub use virtual_peer::{BoxedMessage, OutgoingItem, OutgoingStream, VirtualPeer, 
 
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a peer may take after its handshake to send its first message. A peer that dials has a message to send at
-/// once.
+/// How long a peer may take after its handshake to send its first message. A peer that opens a connection always has a
+/// message to send at once.
 pub const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -83,15 +83,15 @@ pub const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often an elected Master sends a sign of life on an idle connection.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(4);
 
-/// How long an elected Master may be silent before its peers close the connection and look for another one.
+/// How long an elected Master may be silent before its peers close the connection and look for another Master.
 pub const LONGEST_SILENCE: Duration = Duration::from_secs(10);
 
 /// How long a write may make no progress before the connection is closed. Applies if more than [`PAUSED_BYTES`] are
 /// queued.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many bytes may stay queued for a peer that reads nothing. A peer that pauses for minutes is kept while no more
-/// than this is queued. If its machine is gone, the operating system notices.
+/// How many bytes may stay queued for a peer that reads nothing. A peer that pauses for minutes stays connected while
+/// no more bytes than this are queued. If the peer's machine is gone, the operating system notices.
 pub const PAUSED_BYTES: usize = 1 << 20;
 
 /// The timeout for sending the queued messages of a closed connection.
@@ -100,7 +100,7 @@ pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     pub peer: PeerId,
-    /// When its frame was complete.
+    /// When the frame of the message was complete.
     pub at: Timestamp,
 }
 
@@ -116,12 +116,12 @@ pub struct AcceptedRole<E> {
 /// The description of a connection's peer, for the log.
 #[derive(Clone, Debug)]
 pub struct PeerInfo {
-    /// Its number. Numbers start at 1 and are never reused.
+    /// The peer's number. Numbers start at 1 and are never reused.
     pub id: PeerId,
     pub role: Role,
-    /// The peer's name, as the peer gave it. It is untrusted text, which is only logged, and escaped.
+    /// The peer's name, as the peer gave it. The name is untrusted: it is only logged, with escapes.
     pub name: String,
     pub remote: SocketAddr,
-    /// The version of the protocol that is spoken with it.
+    /// The version of the protocol that both sides speak on this connection.
     pub version: Version,
 }

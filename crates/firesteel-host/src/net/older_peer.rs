@@ -1,10 +1,11 @@
-//! Messages that a peer is too old for.
+//! Messages that do not exist in the version of an older peer.
 
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::Message;
 
-/// A peer speaks a version of the protocol that lacks a message. The message is not sent. A request fails with this
-/// error. A daemon's other messages are left out, since no version adds a message that older versions need.
+/// The peer speaks a version of the protocol that does not have a message, so the message is not sent. A request fails
+/// with this error. Other messages of a daemon are left out, because older versions never need a message that a newer
+/// version added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it speaks version {theirs} of the protocol, and this needs version {needed}: upgrade it")]
 pub struct OlderPeer {
@@ -16,7 +17,7 @@ impl OlderPeer {
     /// Checks that a peer of this version has the message.
     ///
     /// # Errors
-    /// The message is newer.
+    /// The message was added in a later version.
     pub(super) fn check<M: Message>(message: &M, theirs: Version) -> Result<(), Self> {
         let needed = message.since();
         if needed > theirs { Err(Self { theirs, needed }) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Connections at an owner's port that speak another protocol.
+//! Connections at an owner's port that use another protocol.
 
 use std::net::SocketAddr;
 
@@ -7,16 +7,17 @@ use tokio::sync::mpsc;
 
 use super::listener::limits::ConnectionPermit;
 
-/// A connection that begins with the first byte of another protocol. Nothing was read from it or written to it.
+/// A connection that begins with the first byte of another protocol. No byte has been read from the connection or
+/// written to it.
 #[derive(Debug)]
 pub struct OtherProtocolConnection {
     pub stream: TcpStream,
     pub remote: SocketAddr,
-    /// Its permit, to be kept until its end.
+    /// The connection's permit, to be kept until the connection ends.
     pub permit: ConnectionPermit,
 }
 
-/// The first byte of another protocol, and the channel to the task that serves it.
+/// The first byte of another protocol, and the channel to the task that serves its connections.
 #[derive(Clone, Debug)]
 pub(super) struct OtherProtocolRoute {
     pub(super) first: u8,

@@ -19,8 +19,8 @@ pub struct QueueLimits {
 }
 
 impl Default for QueueLimits {
-    /// 64 MiB for one peer, 128 MiB for all. One event may send a driver a message for each of 100,000 executors,
-    /// before the peer can read the first of them.
+    /// 64 MiB for one peer, 128 MiB for all. A single event may send a driver a message for each of 100,000 executors,
+    /// before the driver can read the first message.
     fn default() -> Self {
         Self { of_peer: 64 << 20, in_all: 128 << 20 }
     }
@@ -30,11 +30,12 @@ impl Default for QueueLimits {
 pub(super) enum Load {
     /// For a connection: whole frames.
     Frames(Rope),
-    /// For a virtual peer: unencoded messages, which its task encodes in another protocol.
+    /// For a virtual peer: messages that are not encoded. The virtual peer's task encodes them in another protocol.
     Messages(Vec<Weighed>),
 }
 
-/// A message, and the number of bytes that it counts for. Parts that it shares with others do not count.
+/// A message, and the number of bytes that it counts for. Parts that the message shares with other messages do not
+/// count.
 #[derive(Debug)]
 pub(super) struct Weighed {
     pub(super) bytes: usize,
@@ -63,7 +64,7 @@ impl Load {
         }
     }
 
-    /// The number of bytes that it counts for. Shared parts of messages do not count.
+    /// The number of bytes that the load counts for. Shared parts of messages do not count.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Frames(frames) => frames.weight(),
@@ -136,16 +137,16 @@ struct Queue {
 struct State {
     /// The messages that are not being written yet.
     load: Load,
-    /// The number of bytes that these messages count for.
+    /// The total size of these messages in bytes.
     waiting: usize,
     /// The number of bytes that are being written.
     writing: usize,
     close: Option<CloseMode>,
-    /// Wakes the connection's task, if it waits for something to write or for the end.
+    /// Wakes the connection's task when the task waits for messages to write, or for the end.
     connection: Option<Waker>,
 }
 
-/// The next step of a connection's writer.
+/// The next step for the writer of a connection.
 #[derive(Debug)]
 pub(super) enum Next {
     Load(Load),
@@ -168,7 +169,7 @@ impl State {
         }
     }
 
-    /// The number of bytes that wait or are being written.
+    /// The number of bytes that are queued or being written.
     fn owed(&self) -> usize {
         self.waiting + self.writing
     }
@@ -179,7 +180,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the connection's task, after releasing the lock.
+    /// Releases the lock, and then wakes the connection's task.
     fn wake(mut state: MutexGuard<'_, State>) {
         let connection = state.connection.take();
         drop(state);
@@ -188,7 +189,8 @@ impl Queue {
         }
     }
 
-    /// Drops the queued messages. They no longer count, although a last write may go on for a moment.
+    /// Drops the queued messages. They no longer count towards the limits, although a last write may continue for a
+    /// moment.
     fn abandon(&self, state: &mut State) {
         let left = state.owed();
         state.load = state.load.empty();

@@ -31,18 +31,19 @@ use crate::inbox::{Inbox, InboxEntry, Opened};
 use crate::lease::Lease;
 use crate::meter::OwnerMeter;
 
-/// The longest time until some connection has written something, if one can.
+/// How long to wait for progress. If no connection has written anything in this time, none of them can write.
 const SETTLE: Duration = Duration::from_millis(5);
 
-/// The connections of one owner. A daemon talks to others only through this table. The methods that wait are `async`.
+/// The connections of one owner. A daemon sends messages to its peers only through this table. The methods that wait
+/// are `async`.
 #[derive(Debug)]
 pub struct Peers<E> {
     table: HashMap<PeerId, Peer>,
-    /// The peers with gathered messages that are not sealed, in this order.
+    /// The peers with gathered messages that are not sealed, in the order of their first message.
     touched: Vec<PeerId>,
-    /// The number of bytes in its frames.
+    /// The number of bytes in the gathered frames.
     gathered: usize,
-    /// What the next hand-over sends, in this order.
+    /// The messages that the next hand-over sends, in this order.
     sealed: Vec<Sealed>,
     shared: Shared<E>,
 }
@@ -50,7 +51,7 @@ pub struct Peers<E> {
 #[derive(Debug)]
 struct Peer {
     info: PeerInfo,
-    /// `None` after the end of the connection was handed over.
+    /// The queue of the connection. `None` after the end of the connection was handed over.
     outbound: Option<Outbound>,
     /// The gathered messages that are not sealed.
     gathered: Load,
@@ -98,7 +99,7 @@ impl Peer {
     }
 }
 
-/// Shared by the tasks of all connections.
+/// The state that the tasks of all connections share.
 #[derive(Debug)]
 pub(super) struct Shared<E> {
     pub(super) introduction: Arc<Introduction>,
@@ -131,7 +132,7 @@ impl<E> Clone for Shared<E> {
 }
 
 impl<E: Send + 'static> Peers<E> {
-    /// Makes an empty table. Peers get the introduction, and nothing more when the lease is over.
+    /// Makes an empty table. Each peer gets the introduction. Nothing is sent after the lease has ended.
     pub fn new(ours: impl Into<Introduction>, limits: QueueLimits, inbox: Inbox<E>, lease: Lease) -> Self {
         let stop = lease.token().child_token();
         let shared = Shared {
@@ -177,8 +178,9 @@ impl<E: Send + 'static> Peers<E> {
         acceptor::start(accepting, self.shared.tasks.clone())
     }
 
-    /// Dials an address. `outcome` turns the result into an event for the machine. On success the peer has the wanted
-    /// role, and the event comes before any message from the peer. A Master also says whether it leads.
+    /// Dials an address. `outcome` turns the result into an event for the state machine. On success the peer has the
+    /// wanted role, and the event comes before any message from the peer. If the peer is a Master, the result includes
+    /// whether it is the leader.
     pub fn dial(
         &self,
         address: &Address,
@@ -210,7 +212,7 @@ impl<E: Send + 'static> Peers<E> {
     }
 
     /// Gathers a message for the next hand-over. Does nothing if the connection has ended. A message that is too long
-    /// closes the connection. A message that the peer is too old for is left out.
+    /// closes the connection. A message that does not exist in the version of an older peer is left out.
     pub fn send<M: Message>(&mut self, peer: PeerId, message: M) {
         let Some(version) = self.table.get(&peer).map(|row| row.info.version) else { return };
         if let Err(older) = OlderPeer::check(&message, version) {
@@ -224,22 +226,22 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Ends a connection at the next hand-over, after its queued messages are sent. The machine gets `Disconnected`
-    /// when it has ended.
+    /// Ends a connection at the next hand-over, after its queued messages are sent. The state machine gets
+    /// `Disconnected` when the connection has ended.
     pub fn close(&mut self, peer: PeerId) {
         if let Some(row) = self.touch(peer) {
             row.close = Some(CloseMode::AfterFlush);
         }
     }
 
-    /// Gives the owner this event as if the peer sent it now. The owner gets all earlier messages of the peer first.
-    /// Does nothing if the connection has ended.
+    /// Passes this event to the owner, as if the peer sent it now. All earlier messages of the peer reach the owner
+    /// first. Does nothing if the connection has ended.
     pub fn after_arrived(&self, peer: PeerId, event: E) {
         // If the owner has ended, nobody waits for the event.
         let _ = self.shared.inbox.after_arrived(peer, self.urgency(peer), event);
     }
 
-    /// An open connection, marked as having something to hand over.
+    /// The open connection to a peer. Marks the connection as having something to hand over.
     fn touch(&mut self, peer: PeerId) -> Option<&mut Peer> {
         let row = self.table.get_mut(&peer).filter(|row| row.is_open())?;
         if !row.is_touched() {
@@ -253,8 +255,8 @@ impl<E: Send + 'static> Peers<E> {
         self.gathered
     }
 
-    /// Hands the gathered messages over to the connections, once for each. Before this call, no decision of a machine
-    /// leaves the daemon.
+    /// Hands the gathered messages over to the connections. Each connection is called once. Before this call, no
+    /// decision of a machine leaves the daemon.
     pub fn hand_over(&mut self) {
         self.seal();
         self.hand_over_sealed();
@@ -287,7 +289,7 @@ impl<E: Send + 'static> Peers<E> {
     }
 
     /// Waits while connections write, if more than half of the queue limit for all peers is used. So the owner does not
-    /// get ahead of peers that read as fast as they can. It does not wait for peers that read nothing.
+    /// get ahead of peers that read as fast as they can. The owner does not wait for peers that read nothing.
     pub(crate) async fn settle(&self) {
         let mut queued = self.shared.queued.bytes();
         while queued > self.shared.limits.in_all / 2 {
@@ -299,7 +301,7 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Closes the connection with the most bytes in its queue. Returns whether there was one.
+    /// Closes the connection with the most bytes in its queue. Returns whether a connection was closed.
     fn close_slowest(&mut self) -> bool {
         let waiting = |row: &Peer| row.outbound.as_ref().map(Outbound::owed).filter(|bytes| *bytes > 0);
         let queues = self.table.values_mut().filter_map(|row| Some((waiting(row)?, row)));
@@ -308,7 +310,7 @@ impl<E: Send + 'static> Peers<E> {
         true
     }
 
-    /// Whether messages of a peer overtake those of others. After its connection has ended, they do not.
+    /// Whether messages of this peer overtake those of other peers. They no longer do when the connection has ended.
     pub(crate) fn urgency(&self, peer: PeerId) -> Urgency {
         self.table.get(&peer).map_or(Urgency::Ordinary, |row| urgency_of(row.info.role))
     }
@@ -319,7 +321,7 @@ impl<E: Send + 'static> Peers<E> {
         self.table.get(&peer).map(|peer| &peer.info)
     }
 
-    /// Updates the table for an arrival. Returns the event for the machine, if any, and the peer that it
+    /// Updates the table for an arrival. Returns the event for the state machine, if there is one, and the peer that it
     /// comes from.
     pub fn admit(
         &mut self,
@@ -355,7 +357,7 @@ impl<E: Send + 'static> Peers<E> {
         self.shared.stop.cancel();
     }
 
-    /// The peers with open connections. The drivers come first, since others wait for them.
+    /// The peers with open connections. Drivers come first, since other peers wait for them.
     pub(crate) fn open_ones(&self) -> Vec<PeerId> {
         let open = self.table.values().filter(|row| row.is_open());
         let (mut first, then): (Vec<_>, Vec<_>) = open.partition(|row| row.info.role == Role::Driver);
@@ -363,7 +365,7 @@ impl<E: Send + 'static> Peers<E> {
         first.into_iter().map(|row| row.info.id).collect()
     }
 
-    /// Closes a connection at once. Nothing was sent on it.
+    /// Closes a connection at once, before anything was sent on it.
     pub(crate) fn hang_up(&mut self, peer: PeerId) {
         if let Some(row) = self.table.get_mut(&peer) {
             row.end(CloseMode::Now(Disconnect::LeaseOver));
@@ -382,7 +384,7 @@ impl<E: Send + 'static> Peers<E> {
     }
 }
 
-/// Stops accepting, and lets the thread for accepting end.
+/// Stops accepting, and lets the accepting thread end.
 impl<E> Drop for Peers<E> {
     fn drop(&mut self) {
         self.shared.stop.cancel();
@@ -426,13 +428,13 @@ pub(super) struct AcceptedPeer<E> {
     pub(super) introduced: Introduced,
     pub(super) remote: SocketAddr,
     pub(super) decode: Decode<E>,
-    /// The time within which the first message has to come, if it is limited.
+    /// The time limit for the peer's first message. `None`: no limit.
     pub(super) first_within: Option<Duration>,
-    /// Its permit, if this side did not dial.
+    /// The connection's permit, if the peer dialled.
     pub(super) permit: Option<ConnectionPermit>,
 }
 
-/// Requests of clients are urgent, since people wait for them.
+/// The urgency of a peer's messages. Requests of clients are urgent, since people wait for the answers.
 pub(super) fn urgency_of(role: Role) -> Urgency {
     match role {
         Role::Client => Urgency::Urgent,

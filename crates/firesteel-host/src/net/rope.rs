@@ -1,4 +1,4 @@
-//! Frames in a row, which share equal parts.
+//! Encoded frames, one after the other, which share equal parts.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use firesteel_protocol::wire::{self, Message, TooLong};
 
 use super::frame;
 
-/// Shorter parts than this are copied instead of shared.
+/// The minimum length of a shared part, in bytes. Shorter parts are copied.
 const WORTH_SHARING: usize = 128;
 
 /// The maximum number of bytes that may follow the shared part of a frame.
@@ -19,27 +19,27 @@ const MOST_AFTER: usize = 256;
 const KEPT: usize = 16 << 10;
 
 thread_local! {
-    /// A buffer to encode a frame, before it is known which part of it is shared. Empty between two frames.
+    /// A buffer to encode a frame before its shared part is known. Empty between two frames.
     static SCRATCH: RefCell<BytesMut> = RefCell::default();
 }
 
-/// Whole frames in a row. A part that messages [share](Message::shared) is in memory only once, for all frames in this
-/// rope and in others.
+/// Encoded frames, one after the other. Bytes that several frames have in common ([shared](Message::shared)) are stored
+/// once and referenced by all of them, also from other ropes.
 #[derive(Debug, Default)]
 pub(super) struct Rope {
     /// The bytes that belong to this rope alone.
     own: BytesMut,
-    /// The shared parts between the own bytes, in order.
+    /// The shared parts, in the order in which they come between the own bytes.
     shared: VecDeque<SharedPart>,
     shared_bytes: usize,
     /// The number of own bytes after the last shared part.
     own_at_end: usize,
 }
 
-/// A part that other ropes share, too. It is not empty.
+/// A part that other ropes reference, too. A shared part is not empty.
 #[derive(Debug)]
 struct SharedPart {
-    /// The number of own bytes between the part before this one and this one.
+    /// The number of own bytes between the previous shared part and this one.
     own_before: usize,
     bytes: Bytes,
 }
@@ -49,7 +49,7 @@ impl Rope {
         self.own.is_empty() && self.shared.is_empty()
     }
 
-    /// The number of bytes of memory that it takes, without shared parts.
+    /// The number of bytes of memory that the rope uses, without shared parts.
     pub(super) fn weight(&self) -> usize {
         self.own.len() + self.shared.len() * size_of::<SharedPart>()
     }
@@ -83,7 +83,7 @@ impl Rope {
         self.own_at_end += own.len();
     }
 
-    /// Its pieces, in order. None is empty.
+    /// The rope's pieces, in order. No piece is empty.
     fn chunks(&self) -> impl Iterator<Item = &[u8]> {
         let (mut own, at_end) = self.own.split_at(self.own.len() - self.own_at_end);
         let between = self.shared.iter().flat_map(move |SharedPart { own_before, bytes }| {
@@ -114,7 +114,8 @@ impl Rope {
     }
 }
 
-/// Where this part of a frame ends. `None` if it is not in the frame, or if more than [`MOST_AFTER`] bytes follow.
+/// The position at which this part of a frame ends. `None` if the frame does not contain the part, or if more than
+/// [`MOST_AFTER`] bytes follow.
 fn end_of(frame: &[u8], part: &[u8]) -> Option<usize> {
     let first = frame.len().saturating_sub(MOST_AFTER);
     (first..=frame.len()).rev().find(|end| frame[..*end].ends_with(part))
@@ -171,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// A message that shares a part.
+    /// A message with a part that other messages have in common.
     #[derive(Clone, Debug, Serialize)]
     struct Order {
         number: u32,
@@ -193,8 +194,8 @@ mod tests {
         }
     }
 
-    /// Puts messages into two ropes and appends one to the other. Also returns the frames of all messages one after the
-    /// other.
+    /// Puts messages into two ropes and appends one rope to the other. Also returns the frames of all messages, one
+    /// after the other.
     fn spun(first: &[Order], second: &[Order]) -> (Rope, BytesMut) {
         let (mut ropes, mut frames) = ([Rope::default(), Rope::default()], BytesMut::new());
         for (rope, orders) in ropes.iter_mut().zip([first, second]) {

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 
 use firesteel_protocol::address::Address;
 
-/// The address of this machine from which the first reachable peer can be reached. Loopback if none can be reached.
+/// The address of this machine from which the first reachable peer can be reached. The loopback address if no peer can
+/// be reached.
 #[must_use]
 pub fn local_host_for(peers: &[Address]) -> String {
     let route = |peer: &Address| {

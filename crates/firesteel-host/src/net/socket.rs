@@ -6,8 +6,8 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
-/// Sets the socket to send small messages at once, and to notice within a minute and a half if a peer's machine
-/// vanished silently, even if nothing is being sent.
+/// Sets the socket's options. Small messages are sent at once. If a peer's machine vanishes silently, this is noticed
+/// within a minute and a half, even on an idle connection.
 pub(super) fn configure(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let keepalive = TcpKeepalive::new()

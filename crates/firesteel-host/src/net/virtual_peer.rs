@@ -1,7 +1,7 @@
 //! Virtual peers: peers without a connection of their own. A task of the daemon sends and receives for them.
 //!
-//! The owner does not see the difference. Messages to a virtual peer wait in the same bounded queues. A task that puts
-//! an event into the inbox waits until there is room for it, as a connection does.
+//! The owner does not see the difference. Messages to a virtual peer wait in the same bounded queues. As for a
+//! connection, a task that puts an event into the inbox waits until the inbox has room.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -33,13 +33,13 @@ impl<E> Clone for VirtualPeers<E> {
     }
 }
 
-/// A virtual peer, held by the task that sends for it. When this is dropped, the owner is told that the peer's
+/// A virtual peer, held by the task that sends for it. Dropping this value reports to the owner that the peer's
 /// connection has ended.
 #[derive(Debug)]
 pub struct VirtualPeer<E> {
     peer: PeerId,
     inbox: Inbox<E>,
-    /// Why it ends, if the peer did not end it.
+    /// Why this side ends the connection. `None` if the peer ended it.
     why: Option<Disconnect>,
 }
 
@@ -55,7 +55,7 @@ pub struct OutgoingStream {
 #[derive(Debug)]
 pub enum OutgoingItem {
     Message(BoxedMessage),
-    /// The owner ends the connection, for this reason. No item follows.
+    /// The owner ends the connection, for this reason. This is the last item.
     End(Disconnect),
 }
 
@@ -74,8 +74,8 @@ impl BoxedMessage {
 }
 
 impl<E: Send + 'static> VirtualPeers<E> {
-    /// A factory for all virtual peers of one connection. They take turns as one peer, and their messages are handled
-    /// in the order in which they are sent.
+    /// A factory for all virtual peers of one connection. These peers take turns as one peer. The owner handles their
+    /// messages in the order in which they were sent.
     #[must_use]
     pub fn of_a_connection(&self) -> Self {
         let Self(shared) = self;
@@ -84,7 +84,7 @@ impl<E: Send + 'static> VirtualPeers<E> {
         Self(shared)
     }
 
-    /// Runs a task that sends for peers, until it ends or the lease is over. When the owner ends, it waits for such
+    /// Runs a task that sends for peers, until the task or the lease ends. When the owner ends, it waits for these
     /// tasks for a limited time.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let over = self.0.lease.token().clone();
@@ -104,7 +104,7 @@ impl<E: Send + 'static> VirtualPeers<E> {
         &self.0.meter
     }
 
-    /// The waiting data in the owner's queues now.
+    /// The amount of data that waits in the owner's queues now.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         let (messages, bytes) = self.0.inbox.waiting();
@@ -116,7 +116,7 @@ impl<E: Send + 'static> VirtualPeers<E> {
         self.0.stop.cancelled().await;
     }
 
-    /// Tells the owner of a new peer with this role and name.
+    /// Reports to the owner a new peer with this role and name.
     ///
     /// # Errors
     /// The owner has ended.
@@ -136,8 +136,8 @@ impl<E: Send + 'static> VirtualPeers<E> {
         Ok((VirtualPeer { peer, inbox: shared.inbox.clone(), why: None }, outgoing))
     }
 
-    /// Gives the owner an event of a virtual peer that another task holds, like [`VirtualPeer::say`], in the turn of
-    /// this connection.
+    /// Like [`VirtualPeer::say`], for a virtual peer that another task holds. The event takes its turn with the other
+    /// events of this connection.
     ///
     /// # Errors
     /// The owner has ended.
@@ -168,8 +168,8 @@ impl<E> VirtualPeer<E> {
         self.inbox.now()
     }
 
-    /// Gives the owner an event that came from the peer at this time with this number of bytes. Waits until there is
-    /// room. Do not drop the future before it completes.
+    /// Passes to the owner an event that came from the peer at this time with this number of bytes. Waits until the
+    /// inbox has room. Do not drop the future before it completes.
     ///
     /// # Errors
     /// The owner has ended.

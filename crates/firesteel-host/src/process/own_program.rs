@@ -1,7 +1,7 @@
 //! Starting this program again.
 //!
-//! This starts the file that is running, even if it was removed since, or another file has taken its path. So an
-//! installation that is replaced under a daemon does not change what the daemon starts.
+//! This starts the same file that is running now, even if the file was removed, or another file has taken its path. So
+//! an installation that is replaced under a daemon does not change what the daemon starts.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -11,15 +11,15 @@ use std::{env, fs};
 
 use nix::sys::prctl;
 
-/// The file of the process that opens this path.
+/// A path that leads, in each process that opens it, to the file that this process runs.
 const EXE: &str = "/proc/self/exe";
 
-/// What Linux appends to the path of a file that was removed.
+/// The suffix that Linux appends to the path of a file that was removed.
 const DELETED: &str = " (deleted)";
 
 #[derive(Clone, Debug)]
 pub struct OwnProgram {
-    /// Its path when the program was found. Another file may be there by now.
+    /// The program's path when it was found. Another file may have this path now.
     path: PathBuf,
 }
 
@@ -27,14 +27,14 @@ impl OwnProgram {
     /// Finds the running program.
     ///
     /// # Errors
-    /// The system does not tell its path.
+    /// The system does not provide the program's path.
     pub fn find() -> io::Result<Self> {
         let path = env::current_exe()?;
         let whole = path.to_str().and_then(|path| path.strip_suffix(DELETED));
         Ok(Self { path: whole.filter(|_| !path.exists()).map_or(path.clone(), PathBuf::from) })
     }
 
-    /// Its former path. Another file may be there by now.
+    /// The program's path when it was found. Another file may have this path now.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -50,7 +50,7 @@ impl OwnProgram {
     /// Starts the program, which prints its version, and waits for its end.
     ///
     /// # Errors
-    /// It cannot be started, or fails. In words.
+    /// The program cannot be started, or fails. The error is a text for people.
     pub fn try_to_start(&self) -> Result<(), String> {
         let mut command = self.command();
         command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -62,7 +62,7 @@ impl OwnProgram {
         }
     }
 
-    /// A path by which another program can start it, while this process lives.
+    /// A path by which other programs can start this program, as long as this process lives.
     #[must_use]
     pub fn path_for_others(&self) -> PathBuf {
         let is_there = is_same_file(&self.path, Path::new(EXE)).unwrap_or(false);
@@ -76,8 +76,8 @@ fn is_same_file(one: &Path, other: &Path) -> io::Result<bool> {
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
-/// Restores this process's name, for `ps` and `pkill`, if it was started by [`OwnProgram::command`]: the kernel then
-/// names it after the file. Call this at the very start, on the main thread.
+/// Restores this process's name, as shown by `ps` and `pkill`. The kernel changes the name of a process that
+/// [`OwnProgram::command`] started. Call this at the very start, on the main thread.
 pub fn restore_name() {
     let is_lost = fs::read("/proc/self/comm").is_ok_and(|name| name == b"exe\n");
     let name = env::args_os().next().filter(|_| is_lost);

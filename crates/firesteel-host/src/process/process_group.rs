@@ -13,7 +13,7 @@ use tokio::process::Child;
 pub struct ProcessGroup(Pid);
 
 impl ProcessGroup {
-    /// The group of a child that was started as its leader. The child must not have been waited for yet.
+    /// The group of a child that was started as its leader. The caller must not have waited for the child yet.
     pub fn of(leader: &Child) -> Self {
         let pid = leader.id().expect("a process that was not waited for has an id");
         Self(Pid::from_raw(i32::try_from(pid).expect("Linux's process ids fit")))
@@ -23,8 +23,8 @@ impl ProcessGroup {
         self.0.as_raw().unsigned_abs()
     }
 
-    /// Signals every process in the group, which may have ended already. While the group has members, no other group
-    /// can have its id. Without members, its id is free only after the leader was waited for.
+    /// Signals every process in the group. Does nothing if the group has ended. The signal never reaches another group:
+    /// the id stays taken while the group has members, and until the leader was waited for.
     pub fn signal(self, signal: Signal) {
         let signal = match signal {
             Signal::Terminate => signal::Signal::SIGTERM,

@@ -14,8 +14,8 @@ use crate::{Origin, Properties, SettingError, keys};
 /// error here; Spark starts with it.
 ///
 /// # Errors
-/// A value cannot be used, whether or not dynamic allocation is enabled. If it is enabled, two values contradict each
-/// other.
+/// A value cannot be used; this is checked even if dynamic allocation is disabled. If it is enabled, also if two values
+/// contradict each other.
 pub(super) fn of(properties: &Properties, instances: ExecutorLimit) -> Result<Allocation, SettingError> {
     let seconds = Unit::Seconds;
     let min = properties.count(keys::MIN_EXECUTORS)?;

@@ -1,4 +1,4 @@
-//! Custom resources of an application: the amounts of an executor, and the amounts that a task takes.
+//! Custom resources of an application: the amounts per executor, and the amounts per task.
 
 use firesteel_placement::advanced::resources::{TaskAmount, TaskResources};
 use firesteel_placement::advanced::resources::{kind, without_kind};
@@ -13,7 +13,7 @@ const PART: &str = "at most the part of an address that the executor has, in tho
 const AMOUNT_OF_ONE: &str = "a whole number, or a part of one address from 0.001 to 0.999";
 const KIND: &str = "the name of a kind, such as A100: ASCII letters, digits and any of -_.:";
 
-/// The amounts of executors, from `spark.executor.resource.NAME.amount`. Names include kinds, from
+/// The amounts of executors, from `spark.executor.resource.NAME.amount`. The names include the kinds from
 /// `firesteel.executor.resource.NAME.kind`.
 pub(super) fn of_executors(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
     let amount = |(name, _): (&str, &str)| {
@@ -41,7 +41,7 @@ fn amount(properties: &Properties, key: &str) -> Result<Amount, SettingError> {
     Ok(properties.read(key, AMOUNT_OF_ONE, sound)?.unwrap_or_default())
 }
 
-/// The name of a resource with the kind from this property, unless the name has a kind already.
+/// The name of a resource, with the kind from this property unless the name already has a kind.
 pub(crate) fn with_kind(properties: &Properties, key: &str, name: &str) -> Result<String, SettingError> {
     let sound = |text: &str| is_name(text).then(|| text.to_owned());
     let said = properties.read(&key.replace("NAME", without_kind(name)), KIND, sound)?;
@@ -51,8 +51,8 @@ pub(crate) fn with_kind(properties: &Properties, key: &str, name: &str) -> Resul
     })
 }
 
-/// The amounts of tasks, from `spark.task.resource.NAME.amount`. Amounts of 0 are left out. If executors have a part of
-/// an address, a fraction means exactly this part of the address. Otherwise it has Spark's meaning.
+/// The amounts of tasks, from `spark.task.resource.NAME.amount`. Amounts of 0 are left out. If executors have only a
+/// fraction of an address, a task's fraction is taken as it is. Otherwise it has Spark's meaning.
 pub(super) fn of_tasks(
     properties: &Properties,
     executors: &ResourceAmounts,
@@ -101,8 +101,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The resources that stay idle on every executor, because another resource limits its number of tasks. `cores` has the
-/// cores of an executor and of a task, if they are fixed.
+/// The resources that stay partly idle on every executor, because another resource limits the number of its tasks.
+/// `cores` are the cores of an executor and of a task, if they are fixed.
 ///
 /// Source: Spark, 4.0.1, which warns of wasted resources.
 pub(super) fn idle(

@@ -18,9 +18,9 @@ use crate::{Properties, SettingError, keys};
 /// The settings of an ApplicationMaster. Settings that are not set have Spark's default.
 #[derive(Clone, Debug)]
 pub struct ApplicationMasterSettings {
-    /// How long it waits for a driver, from `spark.yarn.am.waitTime`.
+    /// How long the ApplicationMaster waits for a driver, from `spark.yarn.am.waitTime`.
     pub wait_time: Duration,
-    /// Whether an application has failed if its driver vanishes, from
+    /// Whether an application counts as failed if its driver vanishes, from
     /// `spark.yarn.am.clientModeTreatDisconnectAsFailed`.
     pub silence: Silence,
     /// The longest final message in bytes, from `spark.yarn.am.finalMessageLimit`.
@@ -29,12 +29,13 @@ pub struct ApplicationMasterSettings {
     pub executors: u64,
     /// The cores of a task, from `spark.task.cpus`.
     pub task_cores: Cores,
-    /// The settings of the allocator that properties give. The topology and the ResourceManager's expiry come from the
+    /// The allocator's settings that come from properties. The topology and the ResourceManager's expiry come from the
     /// cluster.
     pub allocator: allocator::Config,
-    /// The number of containers that are started at once, from `spark.yarn.containerLauncherMaxThreads`.
+    /// The maximum number of containers that are started at the same time, from
+    /// `spark.yarn.containerLauncherMaxThreads`.
     pub launches: usize,
-    /// The label of nodes where executors may run, from `spark.yarn.executor.nodeLabelExpression`.
+    /// The label of the nodes on which executors may run, from `spark.yarn.executor.nodeLabelExpression`.
     pub node_label: Option<String>,
 }
 
@@ -102,7 +103,7 @@ fn millis(properties: &Properties, key: &str, default: u64) -> Result<Duration, 
     Ok(properties.duration(key, Unit::Millis)?.unwrap_or(Duration::from_millis(default)))
 }
 
-/// The maximum number of executors according to the properties; 0 if they give none.
+/// The maximum number of executors in the properties; 0 if the properties set no maximum.
 fn most_executors(application: &ApplicationSettings) -> u64 {
     match (application.allocation, application.executors) {
         (Allocation::Dynamic(bounds), _) => bounds.max,

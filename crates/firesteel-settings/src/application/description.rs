@@ -6,7 +6,7 @@ use firesteel_protocol::messages::{
 
 use super::ApplicationSettings;
 
-/// Describes an application with this name, with executors that do this work.
+/// Describes an application with this name, whose executors do this work.
 #[must_use]
 pub fn describe(name: String, settings: &ApplicationSettings, mut work: Work) -> ApplicationDescription {
     for (variable, value) in &settings.executor_environment {
@@ -34,7 +34,7 @@ pub fn describe(name: String, settings: &ApplicationSettings, mut work: Work) ->
     )
 }
 
-/// The submitting user: `SPARK_USER`, as in Spark, or else the user of this process.
+/// The submitting user: the value of `SPARK_USER`, as in Spark. If it is not set, the user of this process.
 #[must_use]
 pub fn user() -> String {
     let named = std::env::var("SPARK_USER").ok().filter(|name| !name.is_empty());

@@ -17,8 +17,8 @@ pub struct Listen {
 }
 
 impl Listen {
-    /// Reads the properties. If they name no host, it is `default_host()`: the address of this machine that the Masters
-    /// can reach.
+    /// Reads the properties. If they name no host, the host is `default_host()`, an address of this machine that the
+    /// Masters can reach.
     ///
     /// # Errors
     /// The port is not a number from 0 to 65535.

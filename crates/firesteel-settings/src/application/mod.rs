@@ -1,7 +1,7 @@
 //! The settings of an application, from properties.
 //!
 //! - [`ApplicationSettings`]: all settings of an application, wherever its executors run.
-//! - `allocation`, `amounts`, `exclusion`, [`listen`]: parts of them.
+//! - `allocation`, `amounts`, `exclusion`, [`listen`]: parts of these settings.
 //! - [`description`]: the description of an application for its Master.
 //! - [`yarn`], [`application_master`]: the settings of an application on YARN, and of its ApplicationMaster.
 //! - [`cluster_driver`]: the settings of a cluster driver.
@@ -30,12 +30,13 @@ use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Origin, Properties, SettingError, keys};
 
-/// The variable with which an application asks for CUDA's variables for a resource. Its value is the resource's name.
+/// The variable with which an application requests CUDA's variables for a resource. Its value is the name of the
+/// resource.
 pub const CUDA: &str = "FIRESTEEL_CUDA";
 
-/// The form of exit codes, for error messages.
+/// The accepted syntax of exit codes, for error messages.
 const EXIT_CODES: &str = "numbers from 1 to 255 and ranges, such as 2,124-126, or none";
-/// The exit code of the program `timeout` when the time is over.
+/// The exit code of the program `timeout` when the time limit has passed.
 const TIMED_OUT: u8 = 124;
 
 /// The settings of an application that come from properties. Some flags of submit commands set the same
@@ -52,18 +53,18 @@ pub struct ApplicationSettings {
     pub executor_cores: Option<Cores>,
     /// The memory per executor, from `spark.executor.memory`; 1 GiB by default.
     pub executor_memory: MiB,
-    /// The number of executors at the start, from `spark.executor.instances`. If not set, as many as the cores allow.
-    /// Spark's Standalone mode reads this only together with dynamic allocation.
+    /// The number of executors at the start, from `spark.executor.instances`. If it is not set, as many executors as
+    /// the cores allow. Spark's Standalone mode reads this only together with dynamic allocation.
     pub executors: ExecutorLimit,
     /// The policy, from `firesteel.placement.policy`. `None`: the Master's policy.
     pub policy: Option<Policy>,
     pub queue: Option<String>,
-    /// The priority in its queue, from `firesteel.app.priority`; 0 by default. Higher numbers run first.
+    /// The application's priority in its queue, from `firesteel.app.priority`; 0 by default. Higher numbers run first.
     pub priority: i32,
-    /// The size of its gang, from `firesteel.app.gang`: the number of executors that start together, or not
-    /// at all. The default 1 means one by one.
+    /// The number of executors that start together or not at all, from `firesteel.app.gang`. The default 1 means that
+    /// executors start one by one.
     pub gang: u64,
-    /// How the number of executors changes later, from `spark.dynamicAllocation.*`.
+    /// How the number of executors changes during the run, from `spark.dynamicAllocation.*`.
     pub allocation: Allocation,
     /// The custom resources per executor, from `spark.executor.resource.NAME.amount`.
     pub executor_resources: ResourceAmounts,
@@ -80,7 +81,7 @@ pub struct ApplicationSettings {
     /// The exit codes after which a task is not retried, from `firesteel.task.fatalExitCodes`; 124 by
     /// default.
     pub fatal_exit_codes: ExitCodes,
-    /// How long to wait for the end of a disconnected executor, from
+    /// How long a disconnected executor may take to end before it counts as lost, from
     /// `spark.standalone.executorRemoveDelayOnDisconnection`; 5 s by default.
     pub loss_delay: Duration,
     /// How long an executor may take to register, from `firesteel.driver.executorTimeout`; 120 s by default.
@@ -88,7 +89,8 @@ pub struct ApplicationSettings {
     /// The times from `spark.executor.heartbeatInterval`, `spark.network.timeout` and
     /// `spark.executor.heartbeat.maxFailures`; 10 s, 120 s and 60 intervals by default.
     pub heartbeats: Heartbeats,
-    /// When to report that no executor has registered, from `spark.starvation.timeout`; 15 s by default.
+    /// How long to wait until a message says that no executor has registered, from `spark.starvation.timeout`; 15 s by
+    /// default.
     pub starvation_timeout: Duration,
     /// The waits from `spark.locality.wait.node` and `.rack`. The default of both is `spark.locality.wait`, or 3 s.
     pub locality_wait: LocalityWait,
@@ -96,11 +98,13 @@ pub struct ApplicationSettings {
     pub exclusion: ExclusionPolicy,
     /// The racks in the file that `firesteel.topology.table` names; empty if not set.
     pub topology: Topology,
-    /// How long to try to reach a Master, from `firesteel.driver.registrationTimeout`; 60 s by default.
+    /// How long to try to reach a Master before giving up, from `firesteel.driver.registrationTimeout`; 60 s by
+    /// default.
     pub registration_timeout: Duration,
-    /// The bytes of a task's output on the way, from `firesteel.task.outputCredit`; 1 MiB by default.
+    /// The number of bytes of a task's output that may be in transit, from `firesteel.task.outputCredit`; 1 MiB by
+    /// default.
     pub output_credit: u64,
-    /// The bytes of output that a shell keeps, from `firesteel.shell.keptOutput`; 1 GiB by default.
+    /// The number of bytes of output that `firesteel shell` keeps, from `firesteel.shell.keptOutput`; 1 GiB by default.
     pub kept_output: u64,
 }
 
@@ -166,27 +170,27 @@ impl ApplicationSettings {
         Ok(settings)
     }
 
-    /// The needs of a task on an executor of the default profile.
+    /// The resources that a task needs on an executor of the default profile.
     #[must_use]
     pub fn task_needs(&self) -> TaskNeeds {
         let (cores, resources) = (self.task_cores, self.task_resources.clone());
         TaskNeeds { cores, resources, ..TaskNeeds::default() }
     }
 
-    /// A remark about resources that stay idle on every executor, because another resource limits its number of tasks.
+    /// A message about resources that stay idle on every executor, because another resource limits its number of tasks.
     #[must_use]
     pub fn idle_resources(&self) -> Option<String> {
         let cores = self.executor_cores.map(|each| (each, self.task_cores));
         amounts::idle(cores, &self.executor_resources, &self.task_resources)
     }
 
-    /// Whether the application brings files or archives.
+    /// Whether the application has files or archives.
     #[must_use]
     pub fn brings_files(&self) -> bool {
         !self.files.is_empty() || !self.archives.is_empty()
     }
 
-    /// Checks that an application can run at all, so that it does not wait forever.
+    /// Checks that the application can run at all. Otherwise it would wait forever.
     fn check(&self, properties: &Properties) -> Result<(), SettingError> {
         amounts::check(&self.executor_resources, &self.task_resources, properties)?;
         let Some(each) = self.executor_cores else { return Ok(()) };
@@ -205,7 +209,7 @@ impl ApplicationSettings {
     }
 }
 
-/// The variables with the estimated run time added, which tells it to the Master.
+/// The variables, with the estimated run time added. The Master reads the run time from these variables.
 fn with_run_time(
     mut variables: BTreeMap<String, String>,
     estimate: Option<Duration>,
@@ -214,7 +218,8 @@ fn with_run_time(
     variables
 }
 
-/// The allocation for an application with a gang. Its executors are requested at once, not as the need for them grows.
+/// The allocation for an application with a gang. The gang's executors are requested at once, and not one after the
+/// other as the demand grows.
 fn starting_with(gang: u64, allocation: Allocation) -> Allocation {
     match allocation {
         Allocation::Dynamic(dynamic) if gang > 1 => {

@@ -20,10 +20,10 @@ pub struct YarnSettings {
     pub queue: String,
     pub application_type: String,
     pub tags: BTreeSet<String>,
-    /// The users and groups that may view the application, in YARN's form: users, a blank, groups; `*` for
-    /// all. `None`: only the submitting user.
+    /// The users and groups that may view the application, in YARN's syntax: users, a blank, groups; `*` for all.
+    /// `None`: only the submitting user.
     pub view_acl: Option<String>,
-    /// The users and groups that may end the application, in the same form.
+    /// The users and groups that may end the application, in the same syntax.
     pub modify_acl: Option<String>,
     pub priority: Option<i32>,
     /// The maximum number of attempts, from `spark.yarn.maxAppAttempts`. `None`: the cluster's default.
@@ -37,21 +37,22 @@ pub struct YarnSettings {
     /// The node label of the ApplicationMaster, from `spark.yarn.am.nodeLabelExpression`.
     pub master_label: Option<String>,
     pub executors: Sizing,
-    /// The directory of staging directories, from `spark.yarn.stagingDir`. `None`: the home directory.
+    /// The directory that contains the staging directories, from `spark.yarn.stagingDir`. `None`: the user's home
+    /// directory.
     pub staging: Option<String>,
     /// Whether staged files are kept, from `spark.yarn.preserve.staging.files`.
     pub cleanup: Cleanup,
     /// The binary that all nodes already have, from `firesteel.yarn.binary`. `None`: this program is
     /// copied.
     pub binary: Option<String>,
-    /// What the submitting command waits for in cluster mode, from `spark.yarn.submit.waitAppCompletion`.
+    /// The event for which the submitting command waits in cluster mode, from `spark.yarn.submit.waitAppCompletion`.
     pub submit_waits: SubmitWaits,
-    /// The interval between two reports, from `spark.yarn.report.interval`.
+    /// The interval between two reports on the application, from `spark.yarn.report.interval`.
     pub report: Duration,
-    /// The same interval until the application runs. In client mode from `spark.yarn.clientLaunchMonitorInterval`.
+    /// The interval between two reports until the application runs. In client mode it comes from
+    /// `spark.yarn.clientLaunchMonitorInterval`.
     pub launch_report: Duration,
-    /// The number of reports without a change after which the state is shown again, from
-    /// `spark.yarn.report.loggingFrequency`.
+    /// The number of unchanged reports after which the state is shown again, from `spark.yarn.report.loggingFrequency`.
     pub reports_between: u64,
     /// The patterns `spark.yarn.rolledLog.includePattern` and `excludePattern`.
     pub rolled_logs: Option<(String, Option<String>)>,
@@ -59,17 +60,17 @@ pub struct YarnSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The driver runs where the application is submitted. The ApplicationMaster runs in a container.
+    /// The driver runs on the machine where the application is submitted. The ApplicationMaster runs in a container.
     Client,
-    /// Both run in the submitting process.
+    /// Driver and ApplicationMaster both run in the submitting process.
     Unmanaged,
-    /// Both run in one container.
+    /// Driver and ApplicationMaster both run in one container.
     Cluster,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MasterSize {
-    /// The memory of the process, without the overhead.
+    /// The memory of the process, without the memory overhead.
     pub memory: MiB,
     /// The memory overhead of the container.
     pub overhead: MiB,
@@ -82,12 +83,12 @@ pub enum Cleanup {
     Keep,
 }
 
-/// What the submitting command waits for in cluster mode.
+/// The event for which the submitting command waits in cluster mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubmitWaits {
-    /// It waits for the end of the application.
+    /// The command waits for the end of the application.
     ForEnd,
-    /// It waits until the application is submitted.
+    /// The command waits only until the application is submitted.
     ForSubmission,
 }
 
@@ -142,7 +143,8 @@ impl YarnSettings {
 
 /// The users and groups in the two properties, and the administrators. The submitting user always has access.
 ///
-/// Source: Spark on YARN, 4.0.1. There `*` beside groups means nobody; here it means everybody, as documented.
+/// Source: Spark on YARN, 4.0.1. In Spark, `*` together with groups means nobody. Here it means everybody, as Spark's
+/// documentation says.
 fn acl(properties: &Properties, users: &'static str, groups: &'static str) -> Option<String> {
     let both = |of_all, more| -> BTreeSet<String> {
         list(properties, of_all).into_iter().chain(list(properties, more)).collect()
@@ -178,8 +180,8 @@ fn mode(properties: &Properties) -> Result<Mode, SettingError> {
     }
 }
 
-/// The memory overhead of a process: the configured value, or else a fraction of the process's memory, truncated as in
-/// Spark. The fraction is at least a minimum.
+/// The memory overhead of a process: the configured value. If none is configured, a fraction of the process's memory,
+/// truncated as in Spark, but not below a minimum.
 fn overhead(
     properties: &Properties,
     set: &'static str,
@@ -245,7 +247,7 @@ pub(super) fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     Ok(properties.read(keys::YARN_HOSTS, "many or one", naming)?.unwrap_or_default())
 }
 
-/// The number of addresses of each resource. YARN gives only whole addresses, and has no kinds.
+/// The number of addresses of each resource. YARN grants only whole addresses, and has no kinds of resources.
 fn whole_addresses(
     properties: &Properties,
     executors: &ResourceAmounts,

@@ -1,4 +1,4 @@
-//! The settings of the HTTP port of a daemon: where it listens, or that it does not.
+//! The settings of a daemon's HTTP port, which may be switched off.
 
 use crate::keys;
 use crate::properties::{Properties, Property, SettingError};
@@ -15,9 +15,9 @@ pub struct HttpSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpPort {
     Off,
-    /// This is the default port. The daemon starts even if it cannot use it.
+    /// The default port. The daemon starts even if this port cannot be used.
     Default(u16),
-    /// Somebody has set this port. The daemon does not start without it.
+    /// A port that somebody has set. The daemon does not start if this port cannot be used.
     Chosen(u16),
 }
 
@@ -78,7 +78,8 @@ const REST_INSTEAD: &str = "remove it and put a server with authentication in fr
 
 const PAGES_INSTEAD: &str = "remove it and put a server with authentication in front of the port, or serve no pages (--webui-port none)";
 
-/// Refuses a property that restricts access in Spark. Otherwise an operator would believe that it does so here.
+/// Refuses properties that restrict access in Spark. Otherwise an operator would believe that they restrict access
+/// here, too.
 fn refuse_filters(
     properties: &Properties,
     key: &'static str,
@@ -101,7 +102,7 @@ fn retries(properties: &Properties) -> Result<u16, SettingError> {
     Ok(retries.unwrap_or(16))
 }
 
-/// The host that a Master's REST port listens on, if it differs from the Master's.
+/// The host that a Master's REST port listens on, if it differs from the host of the Master's main port.
 #[must_use]
 pub fn rest_host(properties: &Properties) -> Option<&str> {
     properties.get(keys::REST_HOST).filter(|host| !host.is_empty())

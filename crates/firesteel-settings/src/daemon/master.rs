@@ -17,7 +17,7 @@ use crate::{Properties, SettingError, keys};
 /// The settings of the Master at this `url`. Settings that are not set have Spark's default.
 ///
 /// # Errors
-/// The first value that cannot be used.
+/// The error for the first value that cannot be used.
 pub fn config(properties: &Properties, url: String) -> Result<Config, SettingError> {
     let defaults = Config::default();
     let spread_out = match properties.boolean(keys::SPREAD_OUT)? {
@@ -115,22 +115,22 @@ fn serving_order(text: &str) -> Option<ServingOrder> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Nowhere: a Master that ends forgets everything.
+    /// The state is not kept: a Master that ends loses it.
     Nowhere,
-    /// In this directory, or in the default one if `None`.
+    /// The state is kept in this directory. `None`: in the default directory.
     Directory(Option<PathBuf>),
-    /// In ZooKeeper, with standby Masters.
+    /// The state is kept in ZooKeeper, with standby Masters.
     ZooKeeper(ZooKeeper),
 }
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct ZooKeeper {
-    /// The addresses of its servers, `host:port[,host:port...]`.
+    /// The addresses of ZooKeeper's servers, `host:port[,host:port...]`.
     pub servers: String,
-    /// The node below which everything is kept.
+    /// The node below which the Masters' data is kept.
     pub directory: String,
     pub session: Duration,
-    /// The credentials, as `user:password`.
+    /// The credentials for ZooKeeper, as `user:password`.
     pub password: Option<String>,
 }
 
@@ -142,9 +142,10 @@ impl fmt::Debug for ZooKeeper {
     }
 }
 
-/// Where the Master keeps its state.
+/// The place where the Master keeps its state.
 ///
 /// # Errors
+///
 /// A value cannot be used, or ZooKeeper is requested without its servers.
 pub fn recovery(properties: &Properties) -> Result<Recovery, SettingError> {
     let directory = properties.get(keys::RECOVERY_DIRECTORY).filter(|path| !path.is_empty());
@@ -179,7 +180,7 @@ fn zookeeper(properties: &Properties) -> Result<Option<ZooKeeper>, SettingError>
     }))
 }
 
-/// The limits on what Workers and applications may claim. The defaults are above what real clusters have.
+/// The limits on what Workers and applications may request. The defaults are higher than real clusters need.
 fn limits(properties: &Properties) -> Result<Limits, SettingError> {
     let count = |key, default| {
         let found: Option<u32> = properties.positive(key)?;

@@ -1,6 +1,6 @@
 //! The settings of Masters and Workers.
 //!
-//! - [`master`], [`worker`]: all settings of each.
+//! - [`master`], [`worker`]: all settings of a Master, and all settings of a Worker.
 //! - [`http`], [`pages`]: the settings of their HTTP servers and of their pages.
 //! - [`rolling`], [`resources`], [`shuffle_service`]: parts of a Worker's settings.
 //! - `zookeeper_url`: the servers of ZooKeeper, a part of a Master's settings.

@@ -1,23 +1,23 @@
-//! What the pages of a Master and a Worker show, and what readers may do there.
+//! The contents of a Master's and a Worker's pages, and the actions that users may start there.
 
 use crate::keys;
 use crate::properties::{Properties, SettingError};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageSettings {
-    /// Whether readers may end applications and cluster drivers, and decommission Workers.
+    /// Whether users of the pages may end applications and cluster drivers, and decommission Workers.
     pub may_kill: bool,
     /// The name of the cluster, if it has one.
     pub title: Option<String>,
     /// The URL of Spark's history server, if there is one.
     pub history: Option<String>,
-    /// Further host names by which readers may call the Master.
+    /// Further host names that requests may use for the Master.
     pub hosts: Vec<String>,
 }
 
 const URL: &str = "a URL that begins with http:// or https://";
 
-/// Parses a URL for browsers. `None` if it is not HTTP, since a URL can also run a script.
+/// Parses a URL for browsers. `None` if the scheme is not HTTP, because other URLs can run a script in the browser.
 fn url(text: &str) -> Option<String> {
     let is_web = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
     is_web.then(|| text.trim_end_matches('/').to_owned())
@@ -62,13 +62,13 @@ impl PageSettings {
     }
 }
 
-/// Where the log links of Spark's executors lead.
+/// The destination of the log links of Spark's executors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LogLinks {
     /// The links lead to the Worker.
     #[default]
     Worker,
-    /// To the Master, at this URL if it is known. Source: Spark ExecutorRunner, 4.0.1.
+    /// The links lead to the Master, at this URL if it is known. Source: Spark ExecutorRunner, 4.0.1.
     Master(Option<String>),
 }
 

@@ -38,11 +38,11 @@ pub enum ResourceError {
 /// The maximum number of addresses of one resource.
 const MOST: usize = 4096;
 
-/// Parses the resources of `--resource` flags. A number alone is an amount: `gpu=2` has the addresses 0 and 1. To give
-/// a single address that is a number, put a comma after it: `gpu=5,`. The name may have a kind: `gpu:A100=2`.
+/// Parses the resources of `--resource` flags. A number alone is an amount: `gpu=2` has the addresses 0 and 1. For a
+/// single address that is a number, put a comma after the number: `gpu=5,`. The name may have a kind: `gpu:A100=2`.
 ///
 /// # Errors
-/// The first flag that does not have this form.
+/// The error for the first flag that does not have this form.
 pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, ResourceError> {
     let mut all: Vec<(&str, Vec<String>)> = Vec::new();
     for flag in flags {
@@ -61,7 +61,7 @@ pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, 
     Ok(all.into_iter().collect())
 }
 
-/// The resources in `spark.worker.resource.NAME.amount`, with the addresses 0, 1 and so on. Their kinds come from
+/// The resources in `spark.worker.resource.NAME.amount`, with the addresses 0, 1 and so on. The kinds come from
 /// `firesteel.worker.resource.NAME.kind`.
 pub(super) fn of_worker(properties: &Properties) -> Result<Resources, SettingError> {
     let amount = |(name, _): (&str, &str)| {
@@ -74,7 +74,8 @@ pub(super) fn of_worker(properties: &Properties) -> Result<Resources, SettingErr
     properties.family(keys::WORKER_RESOURCE).map(amount).collect()
 }
 
-/// The resources of the flags, and resources of the properties that no flag names, whatever their kinds.
+/// The resources of the flags, and the resources in the properties that no flag names. Kinds are ignored in this
+/// comparison.
 #[must_use]
 pub fn merged(flags: &Resources, properties: &Resources) -> Resources {
     let said: BTreeSet<&str> = flags.iter().map(|(name, _)| without_kind(name)).collect();
@@ -94,11 +95,11 @@ pub fn is_name(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
 }
 
-/// Parses an executor's resources, in the form that its Worker writes: `gpu=0,1;nic=a`, `gpu=0@0.25`, or empty. Numbers
-/// are addresses.
+/// Parses an executor's resources, in the syntax in which its Worker writes them: `gpu=0,1;nic=a`, `gpu=0@0.25`, or
+/// empty. Numbers are addresses.
 ///
 /// # Errors
-/// The first part that does not have this form.
+/// The error for the first part that does not have this form.
 pub fn parse_exact(text: &str) -> Result<Resources, ResourceError> {
     let part = |part: &str| {
         let malformed = || ResourceError::Malformed { text: part.to_owned() };

@@ -12,17 +12,17 @@ use crate::{Properties, SettingError, keys};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rolling {
     pub strategy: Strategy,
-    /// The number of rolled files to keep for a log. `None`: all.
+    /// The number of rolled files to keep for each log. `None`: all files are kept.
     pub retained: Option<u32>,
     pub compression: Compression,
 }
 
-/// When a log continues in another file.
+/// When a log is continued in a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// With the first output of each period. Periods are counted from 1970-01-01 00:00 UTC.
+    /// With the first output of each period, a new file begins. Periods are counted from 1970-01-01 00:00 UTC.
     ByTime(Period),
-    /// Before a file would exceed this number of bytes, at least [`LEAST_SIZE`].
+    /// Before a file would exceed this number of bytes, a new file begins. The number is at least [`LEAST_SIZE`].
     BySize(u64),
 }
 
@@ -31,7 +31,7 @@ pub enum Period {
     Daily,
     Hourly,
     Minutely,
-    /// This number of seconds per file, at least [`LEAST_SECONDS`].
+    /// A period of this number of seconds, at least [`LEAST_SECONDS`].
     Seconds(u64),
 }
 
@@ -46,7 +46,8 @@ pub const LEAST_SIZE: u64 = 81_920;
 /// The minimum period in seconds; smaller values are raised to it. Source: Spark, 4.0.1.
 pub const LEAST_SECONDS: u64 = 60;
 
-/// A value that turns rolling off. Source: Spark Worker, 4.0.1, which continues without rolling.
+/// An unusable value, because of which logs are not rolled. Source: Spark Worker, 4.0.1, which continues without
+/// rolling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRolled {
     key: &'static str,
@@ -61,9 +62,10 @@ impl fmt::Display for NotRolled {
     }
 }
 
-/// How logs are rolled, or `None` if they are not. The second part is a warning.
+/// How logs are rolled, or `None` if they are not rolled. The second value is a warning.
 ///
 /// # Errors
+///
 /// The number of files or the compression cannot be parsed.
 pub fn of(properties: &Properties) -> Result<(Option<Rolling>, Option<NotRolled>), SettingError> {
     let expected = "-1 (all) or a whole number";
@@ -118,8 +120,8 @@ impl Strategy {
         }
     }
 
-    /// The suffix of a file that is rolled now: `--2026-11-21--09` for hourly files. The calendar is UTC's;
-    /// Spark's is local.
+    /// The suffix of a file that is rolled now: `--2026-11-21--09` for hourly files. The time is in UTC; Spark uses
+    /// local time.
     #[must_use]
     pub fn suffix(self, now: Timestamp) -> String {
         let text = now.compact();
@@ -154,7 +156,7 @@ impl Period {
 mod tests {
     use super::*;
 
-    /// This is 2026-11-20 21:22:35.042 UTC.
+    /// The time 2026-11-20 21:22:35.042 UTC.
     const TIME: Timestamp = Timestamp::from_millis(1_795_209_755_042);
 
     #[test]

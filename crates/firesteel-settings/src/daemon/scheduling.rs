@@ -1,4 +1,5 @@
-//! The settings of a running Master's scheduler, written as properties. The inverse of [`master`](super::master).
+//! The settings of a running Master's scheduler, written as properties. This is the inverse of
+//! [`master`](super::master).
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::key::Default::{Otherwise, Value};
 use crate::keys;
 use crate::values::duration;
 
-/// The settings that decide which applications get which executors, with their values. Settings without a value are
+/// The settings that decide how executors are assigned to applications, with their values. Settings without a value are
 /// left out.
 #[must_use]
 pub fn settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
@@ -58,8 +59,8 @@ pub fn changed_settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, S
     settings(scheduling).into_iter().filter(|(key, value)| !is_default(key, value)).collect()
 }
 
-/// The settings that differ from their defaults, except those for choosing Workers, since another policy replaces
-/// these.
+/// The settings that differ from their defaults, except the settings for choosing Workers, because another policy would
+/// replace those.
 #[must_use]
 pub fn changed_beside_the_policy(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
     let of_policy = [keys::PLACEMENT_POLICY, keys::SPREAD_OUT, keys::WORKER_ORDER];

@@ -11,10 +11,11 @@ pub struct ShuffleServiceSettings {
     pub properties: Vec<(String, String)>,
 }
 
-/// Reads the settings. `None` if the service is not to run.
+/// Reads the settings. `None` if the service is switched off.
 ///
 /// # Errors
-/// The first value that cannot be used.
+///
+/// The error for the first value that cannot be used.
 pub(super) fn of(properties: &Properties) -> Result<Option<ShuffleServiceSettings>, SettingError> {
     let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
     let port = properties.read(keys::SHUFFLE_SERVICE_PORT, "a port from 1 to 65535", port)?.unwrap_or(7337);

@@ -21,7 +21,7 @@ pub struct WorkerSettings {
     pub max_registration_retries: u32,
     pub kill_grace: Duration,
     pub driver_kill_grace: Duration,
-    /// When to remove directories of ended applications, from `spark.worker.cleanup.*`. `None`: never.
+    /// After how long directories of ended applications are removed, from `spark.worker.cleanup.*`. `None`: never.
     pub cleanup: Option<Cleanup>,
     pub max_disk_percent: u64,
     pub resources: Resources,
@@ -29,11 +29,12 @@ pub struct WorkerSettings {
     pub spark_homes: Vec<PathBuf>,
     pub local_directories: Vec<PathBuf>,
     pub shuffle_service: Option<ShuffleServiceSettings>,
-    /// How to roll executors' logs, from `spark.executor.logs.rolling.*`. `None`: not at all.
+    /// How executors' logs are rolled, from `spark.executor.logs.rolling.*`. `None`: logs are not rolled.
     pub rolling: Option<Rolling>,
-    /// Why logs are not rolled although a strategy is set. For the log.
+    /// Why logs are not rolled although a strategy is set. The Worker logs this.
     pub not_rolled: Option<NotRolled>,
-    /// Where the log links of Spark's executors lead, from `spark.ui.reverseProxy` and `spark.ui.reverseProxyUrl`.
+    /// The destination of the log links of Spark's executors, from `spark.ui.reverseProxy` and
+    /// `spark.ui.reverseProxyUrl`.
     pub log_links: LogLinks,
 }
 
@@ -74,7 +75,7 @@ fn percent(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|percent| (1..=100).contains(percent))
 }
 
-/// Absolute paths, separated by commas, in their order.
+/// Absolute paths, separated by commas. Their order is kept.
 fn paths(properties: &Properties, key: &str) -> Result<Vec<PathBuf>, SettingError> {
     let read = |text: &str| {
         let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(byte_text::path);

@@ -1,16 +1,16 @@
-//! `spark.deploy.zookeeper.url`: the servers of ZooKeeper, in all forms that ZooKeeper's own clients accept.
+//! `spark.deploy.zookeeper.url`: the servers of ZooKeeper, in every syntax that ZooKeeper's own clients accept.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::host;
 
 const PORT: u16 = 2181;
 
-/// The accepted forms, for error messages.
+/// The accepted syntax, for error messages.
 pub(super) const EXPECTED: &str =
     "HOST[:PORT][,HOST[:PORT]..][/CHROOT], with IPv6 addresses in brackets and port 2181 where none is given";
 
-/// The servers, each with its port, and the node below which everything is kept: `a:2181,[::1]:2182/masters`. `None`:
-/// the text has none of the accepted forms.
+/// The servers, each with its port, and the node below which the Masters' data is kept: `a:2181,[::1]:2182/masters`.
+/// `None`: the text does not have the accepted syntax.
 ///
 /// Source: ZooKeeper's `ConnectStringParser` and `PathUtils.validatePath`, 3.9.3. ZooKeeper accepts some texts that
 /// cannot be the name of a machine; these are refused.
@@ -38,7 +38,7 @@ fn server(text: &str) -> Option<String> {
     Some(Address::new(host::plain(&host)?, port).to_string())
 }
 
-/// Whether the text is empty, or the path of a node other than the root.
+/// Whether the text is empty, or is the path of a node other than the root.
 fn is_path(chroot: &str) -> bool {
     let is_name = |name: &str| !["", ".", ".."].contains(&name) && !name.chars().any(char::is_control);
     chroot.strip_prefix('/').is_none_or(|names| names.split('/').all(is_name))
@@ -48,7 +48,7 @@ fn is_path(chroot: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// ZooKeeper's own parser computed the expected values of this table.
+    /// Compares with a table of expected values, which ZooKeeper's own parser computed.
     #[test]
     fn servers_are_named_in_all_forms_that_zookeeper_takes() {
         for (given, expected) in [

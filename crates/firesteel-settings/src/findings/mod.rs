@@ -1,4 +1,4 @@
-//! Findings: everything that a user has set, and its effect. `firesteel config check` prints them.
+//! Findings: all settings that a user has made, and their effects. `firesteel config check` prints them.
 
 mod environment;
 pub mod property_effect;
@@ -29,9 +29,9 @@ pub use environment::of_variables;
 pub struct Finding {
     /// The name of a property, a variable or a file.
     pub name: String,
-    /// The value, without secrets. A file has none.
+    /// The value, with secrets replaced. A finding about a file has no value.
     pub value: Option<String>,
-    /// Where the property is set. `None` for a file, and for a variable that no script sets.
+    /// The place where the property is set. `None` for a file, and for a variable that no script sets.
     pub origin: Option<Origin>,
     #[serde(rename = "effect")]
     pub outcome: Outcome,
@@ -44,15 +44,15 @@ pub struct Finding {
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Read,
-    /// The setting is read, but another one takes precedence.
+    /// The setting is read, but another setting takes precedence.
     Overridden,
-    /// The setting has no effect, because it concerns something else.
+    /// The setting has no effect, because it concerns something that this program does not do.
     Ignored,
     /// The setting requests something that Firesteel does not support.
     NotHonoured,
-    /// The setting requests protection that Firesteel does not have. Nothing starts with it.
+    /// The setting requests protection that Firesteel does not have. No command or daemon starts with this setting.
     Refused,
-    /// The value cannot be used. Commands that read it do not start.
+    /// The value cannot be used. Commands that read the setting do not start.
     BadValue,
 }
 
@@ -69,7 +69,7 @@ impl Outcome {
         }
     }
 
-    /// Whether it prevents something from starting.
+    /// Whether the effect is that a command or a daemon does not start.
     #[must_use]
     pub fn is_fatal(self) -> bool {
         match self {
@@ -79,11 +79,11 @@ impl Outcome {
     }
 }
 
-/// The readers to report on.
+/// The programs whose settings are reported: Master, Worker or application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingReaders {
     One(Reader),
-    /// All readers: a property counts as read if any of them reads it.
+    /// All programs. A property counts as read if any of them reads it.
     All,
 }
 
@@ -125,7 +125,7 @@ pub fn of_properties(loaded: &Loaded, reader: Reader, audience: FindingReaders) 
     findings
 }
 
-/// Why a text is not a property.
+/// The reason why a name is not a known property.
 #[must_use]
 pub fn why_unknown(name: &str, origin: &Origin) -> &'static str {
     match origin {
@@ -171,7 +171,7 @@ fn of_property(
     Finding { name: key.to_owned(), value, origin: Some(origin.clone()), outcome, why }
 }
 
-/// The expected form, if one of these readers cannot use the value. Each property is checked alone.
+/// The expected form, if one of these programs (`readers`) cannot use the value. Each property is checked by itself.
 fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<String> {
     let mut alone = Properties::default();
     alone.set(key, property.value.as_str(), property.origin.clone());
@@ -222,7 +222,8 @@ fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError>
     Ok(())
 }
 
-/// Why this reader does not start with these properties, although each of them can be used alone.
+/// Returns the error if each property is valid alone, but the properties contradict each other, so that this program
+/// (`reader`: Master, Worker or application) refuses to start.
 #[must_use]
 pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingError> {
     read(properties, &[reader]).err().filter(|error| match error {
@@ -239,7 +240,7 @@ pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingE
     })
 }
 
-/// The findings about other files that Spark users have beside `spark-defaults.conf`.
+/// The findings about other files that Spark users have in the same directory as `spark-defaults.conf`.
 #[must_use]
 pub fn of_files(directory: &Path) -> Vec<Finding> {
     BESIDE
@@ -250,7 +251,7 @@ pub fn of_files(directory: &Path) -> Vec<Finding> {
         .collect()
 }
 
-/// The finding about a file that is not a properties file. `None` if it may be one.
+/// The finding about a file that is not a properties file. `None` if the file may be a properties file.
 #[must_use]
 pub fn of_file(path: &Path) -> Option<Finding> {
     let name = path.file_name()?.to_str()?;
@@ -310,7 +311,7 @@ mod tests {
         assert_eq!(found, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
     }
 
-    /// The properties that take any text.
+    /// The properties whose value may be any text.
     const TEXTS: [&str; 40] = [
         "spark.deploy.recoveryDirectory",
         "spark.master.rest.host",
@@ -355,7 +356,7 @@ mod tests {
         "spark.executor.logs.rolling.maxSize",
     ];
 
-    /// The properties that are read only on YARN in cluster mode. Their wrong values are found there.
+    /// The properties that are read only on YARN in cluster mode. Wrong values are found only there.
     const UNCHECKED: [&str; 3] = [
         "spark.driver.memoryOverhead",
         "spark.driver.memoryOverheadFactor",

@@ -13,26 +13,26 @@ use crate::{Properties, keys};
 pub enum PropertyEffect {
     #[display("{}", _0.meaning())]
     Read(&'static Key),
-    /// Only other readers read it.
+    /// Only other programs read the property.
     #[display("read by {}", readers(_0))]
     Others(&'static Key),
-    /// It concerns something that Firesteel does not have, for this reason.
+    /// The property concerns something that Firesteel does not have, for this reason.
     NotOurs(&'static str),
-    /// It requests only what Firesteel does anyway.
+    /// The property requests only what Firesteel does anyway.
     #[display("Firesteel always behaves like this")]
     Harmless,
-    /// It requests something that Firesteel does not do, for this reason.
+    /// The property requests something that Firesteel does not do, for this reason.
     NoEffect(&'static str),
-    /// It requests protection that Firesteel does not have. Nothing starts with it.
+    /// The property requests protection that Firesteel does not have. No command or daemon starts with it.
     Refused(&'static str),
-    /// Firesteel knows no such property, and this one has a similar name.
+    /// Firesteel has no property of this name. This other property has a similar name.
     #[display("unknown property; did you mean {}?", _0.name)]
     Misspelt(&'static Key),
     #[display("unknown property; check its spelling")]
     Unknown,
 }
 
-/// A property that prevents everything from starting.
+/// A property that prevents commands and daemons from starting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}={shown} ({origin}) is not supported: {why}", shown = shown(key, value))]
 pub struct Refusal {
@@ -43,7 +43,8 @@ pub struct Refusal {
 }
 
 impl PropertyEffect {
-    /// The effect of the property for this reader, if its executors come from this cluster manager.
+    /// The effect of the property on this program (`reader`). `manager` is the cluster manager that gives an
+    /// application its executors.
     #[must_use]
     pub fn of(name: &str, value: &str, reader: Reader, manager: ClusterManager) -> Self {
         if let Some(why) = protection::refusal(name, value, reader, manager) {
@@ -80,7 +81,7 @@ fn readers(key: &Key) -> String {
 /// Checks that no property requests protection that Firesteel does not have.
 ///
 /// # Errors
-/// The first such property.
+/// The first property that requests this.
 pub fn refuse_danger(
     properties: &Properties,
     reader: Reader,
@@ -95,8 +96,8 @@ pub fn refuse_danger(
     Ok(())
 }
 
-/// Warns of every property without effect. Properties that concern something else get a warning only if they were set
-/// for this command, because Spark may read the same file.
+/// Warns of every property that has no effect. Properties of other programs cause a warning only if they were set for
+/// this command, because Spark may read the same file.
 pub fn warn(properties: &Properties, reader: Reader, manager: ClusterManager) {
     for (key, Property { value, origin }) in properties.each() {
         let effect = PropertyEffect::of(key, value, reader, manager);
@@ -126,8 +127,8 @@ mod tests {
         PropertyEffect::of(name, value, reader, ClusterManager::Standalone)
     }
 
-    /// The names in Spark's standalone documentation and classes, with `*` for a family. Every name must have an
-    /// effect.
+    /// The names of properties in Spark's standalone documentation and classes, with `*` for a family. Every name must
+    /// have an effect.
     const LISTED: &str = "\
         spark.deploy.recoveryMode spark.deploy.recoveryDirectory spark.deploy.recoveryCompressionCodec \
         spark.deploy.recoveryMode.factory spark.deploy.recoverySerializationFilter spark.deploy.recoveryTimeout \

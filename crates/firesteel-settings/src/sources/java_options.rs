@@ -4,8 +4,8 @@
 #[error("a quote is not closed, or a backslash is the last character")]
 pub struct Unfinished;
 
-/// Splits the text into words at blanks. Quotes of both kinds and backslashes keep the following characters
-/// together. Within single quotes a backslash has no special meaning.
+/// Splits the text into words at blanks. Single quotes, double quotes and backslashes protect the following characters
+/// from being split. Within single quotes a backslash has no special meaning.
 ///
 /// Source: Spark 4.0.1's launcher.
 ///
@@ -37,8 +37,8 @@ pub fn words(text: &str) -> Result<Vec<String>, Unfinished> {
     }
 }
 
-/// The property of a `-D` option. `None` for any other option, which is for a JVM. A key without `=` has an
-/// empty value.
+/// The property in a `-D` option. `None` for any other option, because only a JVM understands it. A key without `=` has
+/// an empty value.
 #[must_use]
 pub fn property(word: &str) -> Option<(&str, &str)> {
     let definition = word.strip_prefix("-D")?;

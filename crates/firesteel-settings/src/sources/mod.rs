@@ -6,8 +6,8 @@
 //! - `--conf`;
 //! - for a Worker, the variable `SPARK_LOCAL_DIRS`;
 //! - for daemons, the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, and then of `SPARK_DAEMON_JAVA_OPTS`;
-//! - the properties file: the one that `--properties-file` names, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`,
-//!   or else in `$SPARK_HOME/conf`, or in `/etc/firesteel`;
+//! - the properties file: the file that `--properties-file` names. Without this flag: the first `spark-defaults.conf`
+//!   in `$SPARK_CONF_DIR`, `$SPARK_HOME/conf` or `/etc/firesteel`;
 //! - except for a Master, the variable `MASTER`; for applications also `SPARK_EXECUTOR_CORES`, `SPARK_EXECUTOR_MEMORY`
 //!   and `SPARK_LOCAL_IP`.
 //!
@@ -43,9 +43,9 @@ pub struct Sources {
 pub enum Files {
     /// The file `spark-defaults.conf`, if it exists.
     Defaults,
-    /// The file of `--properties-file`, instead of `spark-defaults.conf`.
+    /// The file that `--properties-file` names, instead of `spark-defaults.conf`.
     Named(PathBuf),
-    /// The file of `--properties-file`, and then `spark-defaults.conf` for properties that it does not set.
+    /// The file that `--properties-file` names. Properties that this file does not set come from `spark-defaults.conf`.
     NamedThenDefaults(PathBuf),
 }
 
@@ -65,7 +65,7 @@ impl Files {
 pub struct Loaded {
     pub properties: Properties,
     pub files: Vec<PathBuf>,
-    /// The names that are neither Spark's nor Firesteel's properties, and where each was set.
+    /// The names that are properties of neither Spark nor Firesteel, and where each name was set.
     pub unknown: Vec<(String, Origin)>,
 }
 
@@ -93,8 +93,8 @@ impl Sources {
     /// Reads all sources.
     ///
     /// # Errors
-    /// A `--conf` flag is not a pair, a named file does not exist, or a file or variable cannot be parsed.
-    /// It is no error that `spark-defaults.conf` does not exist.
+    /// A `--conf` flag is not a pair, a named file does not exist, or a file or variable cannot be parsed. A missing
+    /// `spark-defaults.conf` is not an error.
     pub fn load(&self) -> Result<Loaded, SourceError> {
         let mut loaded = Loaded {
             properties: Properties::parse(self.conf.iter().map(String::as_str))?,
@@ -132,10 +132,11 @@ impl Sources {
     }
 }
 
-/// The directory in which the installed package keeps the settings of a machine.
+/// The directory of the settings that the installed package provides for a machine.
 const PACKAGED: &str = "/etc/firesteel";
 
-/// The configuration directory: Spark's, from the environment, or else the package's if it exists.
+/// The configuration directory: Spark's directory, from the environment. If there is none, the package's directory, if
+/// it exists.
 #[must_use]
 pub fn conf_directory(environment: &Environment) -> Option<PathBuf> {
     let home = || environment.get("SPARK_HOME").map(|home| byte_text::path(home).join("conf"));
@@ -150,7 +151,7 @@ pub fn default_file(environment: &Environment) -> Option<PathBuf> {
 }
 
 impl Loaded {
-    /// Adds the properties of a file, with lower precedence than those already set.
+    /// Adds the properties of a file, with lower precedence than the properties that are already set.
     fn add_file(&mut self, path: PathBuf) -> Result<(), SourceError> {
         let unreadable = |error| SourceError::Unreadable { path: path.clone(), error };
         if !fs::metadata(&path).map_err(unreadable)?.is_file() {
@@ -169,14 +170,14 @@ impl Loaded {
         Ok(())
     }
 
-    /// Adds the property that a variable sets, with lower precedence than those already set.
+    /// Adds the property that a variable sets, with lower precedence than the properties that are already set.
     fn add_variable(&mut self, name: &'static str, key: &str, environment: &Environment) {
         if let Some(value) = environment.get(name) {
             self.properties.set_weaker(key, value, Origin::Variable(name));
         }
     }
 
-    /// Adds the `-D` options of a variable, with lower precedence than those already set.
+    /// Adds the `-D` options of a variable, with lower precedence than the properties that are already set.
     fn add_options(&mut self, name: &'static str, environment: &Environment) -> Result<(), SourceError> {
         let Some(value) = environment.get(name) else { return Ok(()) };
         let words = java_options::words(value).map_err(|error| SourceError::Options { name, error })?;
@@ -189,7 +190,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Adds a property. Other names than Spark's and Firesteel's properties are only reported.
+    /// Adds a property. If the name is a property of neither Spark nor Firesteel, it is only reported.
     fn add(&mut self, key: &str, value: &str, origin: Origin) {
         if key.starts_with("spark.") || key.starts_with("firesteel.") {
             self.properties.set_weaker(key, value, origin);

@@ -14,11 +14,11 @@
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The line on which it begins, counted from 1.
+    /// The line on which the pair begins, counted from 1.
     pub line: usize,
-    /// The key with its escapes resolved. It is not empty.
+    /// The key with its escapes resolved. The key is not empty.
     pub key: String,
-    /// The value with its escapes resolved. It is not trimmed: see [`trimmed`].
+    /// The value with its escapes resolved. Blanks around the value are kept: see [`trimmed`].
     pub value: String,
 }
 
@@ -33,8 +33,8 @@ pub enum GrammarError {
     },
 }
 
-/// All pairs of a file, in its order. If a key occurs several times, the last pair counts. Bytes that are
-/// not UTF-8 become U+FFFD.
+/// All pairs of a file, in the file's order. If a key occurs several times, the last pair counts. Bytes that are not
+/// UTF-8 become U+FFFD.
 ///
 /// # Errors
 /// The first malformed escape outside comments.
@@ -62,8 +62,8 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\u{c}')
 }
 
-/// The logical lines: without comments and leading blanks, and with continued lines joined. Each has the
-/// number of the line on which it begins.
+/// The logical lines: without comments and leading blanks, and with continued lines joined. Each logical line comes
+/// with the number of the line on which it begins.
 fn logical_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let (mut begin, mut line) = (1, String::new());
@@ -93,7 +93,7 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Splits a line into key and value, with their escapes.
+/// Splits a line into key and value. Their escapes are not resolved.
 fn split(line: &str) -> (&str, &str) {
     let mut escaped = false;
     let end = line.find(|c| {
@@ -106,7 +106,7 @@ fn split(line: &str) -> (&str, &str) {
     (key, rest.strip_prefix(['=', ':']).unwrap_or(rest).trim_start_matches(is_blank))
 }
 
-/// The text with its escapes resolved. `None` if one is malformed.
+/// The text with its escapes resolved. `None` if an escape is malformed.
 fn unescaped(text: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::with_capacity(text.len());
     let mut chars = text.chars();

@@ -24,7 +24,7 @@ fn sources(reader: Reader, conf: &[&str], files: Files, variables: &[(&str, &str
     Sources { reader, conf, files, environment: environment(variables) }
 }
 
-/// The value of a property, and its origin in words.
+/// The value of a property, and its origin as text.
 fn found(sources: &Sources, key: &str) -> Option<(String, String)> {
     let properties = sources.load().expect("it can be read").properties;
     Some((properties.get(key)?.to_owned(), properties.origin(key)?.to_string()))

@@ -1,4 +1,4 @@
-//! Spark's environment variables: the ones that Firesteel reads, and why it ignores the others.
+//! Spark's environment variables: which variables Firesteel reads, and why it ignores the others.
 
 use firesteel_protocol::byte_text;
 use std::collections::BTreeMap;
@@ -21,25 +21,25 @@ pub struct Variable {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It replaces a flag, which takes precedence.
+    /// The variable replaces a flag. If the flag is given, it takes precedence.
     Flag(&'static str),
-    /// It sets a property, if the property is set nowhere else.
+    /// The variable sets a property, if the property is set nowhere else.
     Property(&'static str),
-    /// It sets a property, and only `--conf` takes precedence over it.
+    /// The variable sets a property. Only `--conf` takes precedence over it.
     Override(&'static str),
-    /// It contains `-D` options, which set properties.
+    /// The variable contains `-D` options, which set properties.
     Options,
-    /// It tells where files are.
+    /// The variable names a place where files are.
     Place,
-    /// It is for the JVMs that a Worker starts.
+    /// The variable is meant for the JVMs that a Worker starts.
     Java,
-    /// It contains options for these JVMs.
+    /// The variable contains options for the JVMs that a Worker starts.
     JavaOptions,
     Ignored,
 }
 
 impl Environment {
-    /// The environment of this process. Its texts stand for [any bytes](byte_text).
+    /// The environment of this process. Its texts can represent [any bytes](byte_text).
     #[must_use]
     pub fn of_this_process() -> Self {
         std::env::vars_os().map(|(name, value)| (byte_text::of_os(name), byte_text::of_os(value))).collect()
@@ -72,8 +72,8 @@ const fn row(name: &'static str, readers: &'static [Reader], role: Role, meaning
 const NO_SCRIPT: &str = "only firesteel cluster reads it";
 const NO_JVM: &str = "Firesteel has no JVM";
 
-/// The variables that Firesteel reads, and Spark's variables that it ignores. If several replace the same flag, the
-/// first that is set counts.
+/// The variables that Firesteel reads, and Spark's variables that it ignores. If several variables replace the same
+/// flag, the first variable that is set counts.
 pub const TABLE: &[Variable] = &[
     row("SPARK_MASTER_HOST", MASTER, Role::Flag("--host"), "host name or address to listen on"),
     row("SPARK_MASTER_PORT", MASTER, Role::Flag("--port"), "port to listen on"),
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((environment.get("A"), environment.get("B")), (None, Some("1")));
     }
 
-    /// The list is from Spark's documentation of Standalone mode.
+    /// Checks all variables in Spark's documentation of Standalone mode.
     #[test]
     fn every_variable_of_spark_standalone_is_honoured_or_ignored_for_a_reason() {
         let listed = "SPARK_HOME SPARK_CONF_DIR SPARK_MASTER_HOST SPARK_MASTER_PORT SPARK_MASTER_WEBUI_PORT \

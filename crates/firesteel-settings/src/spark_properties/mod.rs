@@ -1,5 +1,5 @@
-//! The properties of Spark that Firesteel does not read, each with the reason. Those that ask for protection are also
-//! in [`protection`].
+//! The properties of Spark that Firesteel does not read, each with the reason. Properties that ask for protection are
+//! in [`protection`], too.
 
 pub mod protection;
 
@@ -11,9 +11,9 @@ pub enum Treatment {
     /// The property concerns something that Firesteel does not have. Spark may read the same file, so there is no
     /// warning.
     NotOurs,
-    /// Spark's applications use the property. Firesteel's own do not, and their user is warned.
+    /// Spark's applications use the property. Firesteel's own applications do not use it, and the user gets a warning.
     SparkApplications,
-    /// The property concerns something that Firesteel has, but has no effect. The user is warned.
+    /// The property concerns something that Firesteel has, but the property has no effect. The user gets a warning.
     NoEffect,
 }
 
@@ -278,7 +278,7 @@ impl Row {
     }
 }
 
-/// The row of a property. `None` if Firesteel knows no such property.
+/// The row of a property. `None` if no row matches.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| matched(row.name, name).is_some())

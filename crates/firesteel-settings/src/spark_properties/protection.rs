@@ -1,5 +1,5 @@
-//! The properties of Spark that ask for protection that Firesteel does not have. Nothing starts with them, since their
-//! user relies on the protection.
+//! The properties of Spark that ask for protection which Firesteel does not have. Nothing starts with these properties,
+//! because their user depends on the protection.
 
 use crate::key::{Reader, matched};
 use crate::{Properties, keys};
@@ -13,7 +13,7 @@ pub enum ClusterManager {
 }
 
 impl ClusterManager {
-    /// The cluster manager for a reader of these properties. A daemon is part of a standalone cluster.
+    /// The cluster manager for a program (`reader`) with these properties. A daemon is part of a standalone cluster.
     #[must_use]
     pub fn of(properties: &Properties, reader: Reader) -> Self {
         match reader {
@@ -23,14 +23,14 @@ impl ClusterManager {
     }
 }
 
-/// The readers that do not start with a property.
+/// The programs that do not start if the property is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusing {
     /// Daemons, and commands that start applications.
     All,
     /// All except applications on YARN.
     OutsideYarn,
-    /// Commands that start Firesteel's applications. Spark's own applications do what the property asks.
+    /// Commands that start Firesteel's applications. Spark's own applications provide the requested protection.
     Applications,
 }
 
@@ -75,7 +75,7 @@ pub const TABLE: &[Row] = &[
     row("spark.io.encryption.enabled", Refusing::Applications, NO_FILE_ENCRYPTION),
 ];
 
-/// Why this reader does not start with the property. `None`: it starts.
+/// The reason why this program (`reader`) does not start with the property. `None`: the program starts.
 #[must_use]
 pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager) -> Option<&'static str> {
     if HARMLESS.contains(&value.trim().to_ascii_lowercase().as_str()) {
@@ -91,7 +91,7 @@ pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager)
     refuses.then_some(row.why)
 }
 
-/// Whether YARN gives applications that were submitted with the property the protection that it asks for.
+/// Whether YARN itself gives applications the protection that this property asks for.
 #[must_use]
 pub fn is_left_to_yarn(name: &str) -> bool {
     TABLE.iter().any(|row| row.refusing == Refusing::OutsideYarn && matched(row.name, name).is_some())
@@ -103,7 +103,7 @@ mod tests {
     use super::Reader::{Application, Master, Worker};
     use super::*;
 
-    /// The readers that refuse a property with this value.
+    /// The programs that refuse a property with this value.
     fn refusing(name: &str, value: &str) -> Vec<(Reader, ClusterManager)> {
         let all =
             [(Master, Standalone), (Worker, Standalone), (Application, Standalone), (Application, Yarn)];

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-/// The unit of a number without a unit.
+/// The unit that is assumed for a number without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Millis,
     Seconds,
 }
 
-/// The form of a duration, for error messages.
+/// The accepted syntax of a duration, for error messages.
 pub const EXPECTED: &str = "a whole number with a unit (us, ms, s, m or min, h, d), such as 500ms or 10s";
 
 /// Parses a duration such as `10s`, `1min`, `500ms`. A number without a unit counts `plain` units. `None` if the text
@@ -38,8 +38,8 @@ pub fn parse(text: &str, plain: Unit) -> Option<Duration> {
     }
 }
 
-/// Writes a duration as [`parse`] reads it: in seconds, or in a larger or smaller unit if that takes fewer digits. The
-/// defaults of settings have this form.
+/// Writes a duration in the syntax that [`parse`] reads: in seconds, in a smaller unit if the duration is not a whole
+/// number of seconds, or in a larger unit if it is exact. Defaults of settings are written in this way.
 #[must_use]
 pub fn write(duration: Duration) -> String {
     let micros = duration.as_micros();

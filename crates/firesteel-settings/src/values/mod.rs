@@ -1,4 +1,4 @@
-//! The forms of values: sizes and durations as text.
+//! The syntax of values: durations as text.
 
 pub mod duration;
 

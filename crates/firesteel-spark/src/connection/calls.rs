@@ -1,7 +1,7 @@
 //! Connections that a Master opens after a restart or takeover, to Spark's waiting drivers and Workers.
 //!
-//! Source: Spark Master, 4.0.1: a Master that takes over connects to each of them, and first sends `MasterChanged`.
-//! From then on they use that connection in both directions.
+//! Source: Spark Master, 4.0.1: a Master that takes over connects to each driver and Worker, and first sends
+//! `MasterChanged`. From then on, both sides use that connection.
 
 use firesteel_protocol::messages::{Resumption, WorkerDescription};
 use firesteel_protocol::wire::Role;
@@ -19,23 +19,23 @@ use crate::messages::{self, FromDriver, FromWorker, Message, ToDriver, ToWorker}
 pub enum Called {
     /// A driver, with its application.
     Driver(Resumption),
-    /// A Worker, as the Master last knew it.
+    /// A Worker, as the Master last stored it.
     Worker(Box<WorkerDescription>),
 }
 
 /// Why a waiting driver or Worker cannot be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Uncallable {
-    /// Its stored registration cannot be read.
+    /// The stored registration of the peer cannot be read.
     #[error("what was kept of its registration cannot be read")]
     Unreadable,
-    /// The classes of its release are not known.
+    /// The classes of the peer's release of Spark are unknown.
     #[error("it is of a release of Spark that is not known here")]
     UnknownRelease,
 }
 
 impl Called {
-    /// The name for people.
+    /// The peer's name, for log lines.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -44,7 +44,7 @@ impl Called {
         }
     }
 
-    /// The peer's address, the address by which it knows the Master, and its dialect.
+    /// The peer's address, the address that the peer uses for the Master, and the peer's dialect.
     fn read(&self) -> Result<(Address, Option<Address>, Dialect), Uncallable> {
         let mut body = match self {
             Self::Driver(resumption) => resumption.description.callback.clone(),
@@ -69,13 +69,13 @@ impl Called {
 
 impl Connection {
     /// A connection to a peer that waits for the Master, and the address to connect to. `here` is the Master's address;
-    /// `None` stands for the address in the peer's registration. The shell opens the connection, and reports when it is
-    /// [open](super::Event::Opened).
+    /// `None` means the Master's address in the peer's registration. The daemon opens the connection, and then reports
+    /// that it is [open](super::Event::Opened).
     ///
     /// # Errors
     ///
-    /// If the stored registration cannot be read, or the classes of a driver were learned by asking, and are no longer
-    /// known.
+    /// If the stored registration cannot be read. Also if the driver itself had to be asked for its classes, because
+    /// the answers were not stored.
     pub fn calling(called: Called, here: Option<Address>) -> Result<(Self, Address), Uncallable> {
         let (address, there, dialect) = called.read()?;
         let master = here.or(there).ok_or(Uncallable::Unreadable)?;
@@ -85,7 +85,7 @@ impl Connection {
         Ok((connection, address))
     }
 
-    /// Makes the called peer a peer of the Master, and tells it that the Master has changed.
+    /// Makes the called peer a peer of the Master, and reports to it that the Master has changed.
     pub(super) fn begin_call(&mut self, called: Called) {
         let peer = PeerNumber(0);
         let master = self.master(peer).clone();

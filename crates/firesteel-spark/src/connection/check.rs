@@ -4,7 +4,7 @@ use firesteel_protocol::Violation;
 
 use super::{Connection, Occupant, State};
 
-/// A violation with this sentence, unless the condition holds.
+/// Returns a violation with this sentence, unless the condition holds.
 fn ensure(condition: bool, sentence: impl FnOnce() -> String) -> Result<(), Violation> {
     if condition { Ok(()) } else { Err(Violation { machine: "spark connection", sentence: sentence() }) }
 }
@@ -18,7 +18,7 @@ impl Connection {
         self.check_limits()
     }
 
-    /// Each channel has its peer, and each peer its channel.
+    /// Checks that each channel has a peer, and each peer the right channel.
     fn check_channels(&self) -> Result<(), Violation> {
         let mut taken = 0;
         for (peer, row) in self.peers.iter() {
@@ -49,7 +49,7 @@ impl Connection {
         ensure(ahead.is_none(), || format!("{ahead:?} is taken, and will be opened again"))
     }
 
-    /// No table exceeds its limit.
+    /// Checks that no table exceeds its limit.
     fn check_limits(&self) -> Result<(), Violation> {
         let limits = &self.limits;
         let pending = self.peers.iter().map(|(_, row)| row.pending.len()).max().unwrap_or_default();

@@ -1,10 +1,10 @@
 //! The clients on a connection, which submit cluster drivers.
 //!
-//! A request shows the client's generation of Spark. The answer needs no more. The driver also needs the release. The
-//! client reveals it by a failure. The machine sends a request to the client's endpoint. The endpoint accepts no
-//! requests, and answers with an exception. The exception's serial version id shows the release. The client does not
-//! log this. Only the classes of an unknown generation are asked for one by one, which the client does log. Its
-//! requests wait until it has answered.
+//! A client's request shows its generation of Spark, which is enough to answer the request. To start the driver, the
+//! exact release is needed. The connection's state machine finds it by sending a request to the client's endpoint: the
+//! endpoint accepts no requests, and answers with an exception. The exception's serial version id shows the release.
+//! The client does not log this exchange. For an unknown generation, the client is asked for its classes one by one,
+//! and logs each question. Its requests wait until it has answered.
 
 use crate::dialect::{ClassNames, UnknownSerialId, of_failure};
 use crate::envelope::{Address, Envelope};
@@ -27,24 +27,24 @@ pub struct ClientNumber(pub usize);
 /// A client that submits cluster drivers.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// Its address; `None` if it does not listen.
+    /// The client's address; `None` if it does not listen.
     address: Option<Address>,
-    /// The address by which it knows the Master.
+    /// The address that the client uses for the Master.
     master: Address,
     vocabulary: ClassNames,
-    /// The numbers of its possible releases. `None` until it was asked.
+    /// The numbers of the client's possible releases. `None` until the client was asked.
     releases: Option<&'static [&'static str]>,
-    /// Whether a question to it is open.
+    /// Whether a question to the client is still open.
     is_asked: bool,
-    /// The requests that wait for its answer, with their ids.
+    /// The client's requests that wait for its answer, with their ids.
     held: Vec<(i64, ClientRequest)>,
 }
 
-/// The endpoint of such clients.
+/// The name of a client's endpoint.
 const ENDPOINT: &str = "client";
 
 impl Connection {
-    /// A client sends a request.
+    /// Handles a request that a client sends.
     pub(super) fn on_client(&mut self, envelope: Envelope, id: i64, message: FromClient) {
         let Envelope { sender, receiver, .. } = envelope;
         let FromClient { request, vocabulary } = message;
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Asks a client for the knowledge that its next request needs, or handles its requests.
+    /// Asks a client for data that its next request needs. If nothing is missing, handles the client's requests.
     fn ask_or_hear(&mut self, client: ClientNumber) {
         let row = &mut self.clients[client.0];
         match row.held.iter().find_map(|(_, request)| row.lacks(request)) {
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Asks a client for missing knowledge.
+    /// Asks a client for missing data about its release.
     fn ask_client(&mut self, client: ClientNumber, lack: Lack) {
         let Client { address, master, .. } = &self.clients[client.0];
         let envelope = Envelope {
@@ -139,7 +139,7 @@ impl Connection {
         self.ask(question, envelope.around(&object));
     }
 
-    /// A client's failure answers the question about the serial version id of a class.
+    /// Handles a client's failure, which answers the question about the serial version id of a class.
     pub(super) fn on_client_serial(&mut self, client: ClientNumber, class: &'static str, answer: &str) {
         let row = &mut self.clients[client.0];
         row.is_asked = false;
@@ -149,14 +149,15 @@ impl Connection {
         }
     }
 
-    /// Fails the requests of a client, which cannot be answered.
+    /// Fails the requests of a client, because they cannot be answered.
     fn refuse_client(&mut self, client: ClientNumber, error: &UnknownSerialId) {
         for (id, _) in std::mem::take(&mut self.clients[client.0].held) {
             self.fail(id, error.to_string());
         }
     }
 
-    /// A client's failure (`object`) shows its release. If it does not, the release remains one of its generation.
+    /// Handles a client's failure (`object`), which shows the client's release. If it does not, any release of the
+    /// client's generation remains possible.
     pub(super) fn on_client_failure(&mut self, client: ClientNumber, object: &[u8]) {
         let row = &mut self.clients[client.0];
         row.is_asked = false;
@@ -165,29 +166,29 @@ impl Connection {
         self.ask_or_hear(client);
     }
 
-    /// Answers a request of a client that submits.
+    /// Answers a request of a client that submits cluster drivers.
     pub(super) fn answer_client(&mut self, client: ClientNumber, id: i64, answer: &ToClient) {
         let body = answer.write(&self.clients[client.0].vocabulary).into();
         self.effects.push(Effect::Send(Frame::Response { id, body }));
     }
 }
 
-/// What must be known about a client before its request is handled.
+/// The data about a client that is still missing before its request can be handled.
 #[derive(Clone, Copy, Debug)]
 enum Lack {
     /// The serial version id of this class.
     Serial(&'static str),
-    /// Its release.
+    /// The client's release.
     Release,
 }
 
 impl Client {
-    /// The number of its requests that wait.
+    /// The number of the client's requests that wait.
     pub(super) fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// What must still be known for this request.
+    /// The data that is still missing for this request. `None`: nothing is missing.
     fn lacks(&self, request: &ClientRequest) -> Option<Lack> {
         let needs_release = matches!(request, ClientRequest::SubmitDriver(_));
         let lacks_release = needs_release && self.vocabulary.is_known && self.releases.is_none();

@@ -1,4 +1,4 @@
-//! The Workers of Spark that a Master knows, by any connection.
+//! The Spark Workers that a Master has registered, over all connections.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use firesteel_protocol::secret::Secret;
 
 /// Maps each registered Worker to its peer at the Master, for all connections of the Master's port.
 ///
-/// A Worker may register again over another connection, and report over both. Messages over the earlier one are then
-/// passed on for the later one. The token keeps other peers from speaking for the Worker: a peer with another token was
-/// never this Worker.
+/// A Worker may register again over another connection, and send reports over both. Messages on the earlier connection
+/// are then passed on as if they came on the later one. The token prevents other peers from sending messages in the
+/// Worker's name: a peer with another token was never this Worker.
 #[derive(Debug, Default)]
 pub struct Directory {
     workers: BTreeMap<WorkerId, (Secret, PeerId)>,
 }
 
 impl Directory {
-    /// Enters a Worker, replacing an earlier entry.
+    /// Enters a Worker. Replaces an earlier entry of the Worker.
     pub fn enter(&mut self, worker: WorkerId, token: Secret, peer: PeerId) {
         self.workers.insert(worker, (token, peer));
     }
 
-    /// Removes a Worker, if its entry is this peer.
+    /// Removes a Worker, if the Worker's entry names this peer.
     pub fn withdraw(&mut self, worker: &WorkerId, peer: PeerId) {
         if self.workers.get(worker).is_some_and(|(_, there)| *there == peer) {
             self.workers.remove(worker);
         }
     }
 
-    /// The peer of a Worker with this token; `None` if there is none.
+    /// The peer of the Worker with this token. `None` if no Worker has this id and this token.
     #[must_use]
     pub fn find(&self, worker: &WorkerId, token: &Secret) -> Option<PeerId> {
         self.workers.get(worker).filter(|(known, _)| known == token).map(|(_, peer)| *peer)

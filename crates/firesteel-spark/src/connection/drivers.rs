@@ -13,23 +13,24 @@ use crate::translate::{self, OutgoingMessage, Unfit};
 #[derive(Debug)]
 pub(super) struct Driver {
     pub(super) channel: Channel,
-    /// The default profile of its application.
+    /// The default profile of the driver's application.
     default: ResourceProfile,
-    /// For a called driver: the message to the Master once the driver acknowledges the call.
+    /// The message to the Master after the driver has acknowledged the call. `None` if the Master did not call the
+    /// driver.
     resumption: Option<Resumption>,
 }
 
 /// Whether a driver's message was passed on to the Master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It was, and the Master will answer a request.
+    /// The message was passed on, and the Master will answer a request.
     Said,
-    /// It was not.
+    /// The message was not passed on.
     Unsaid,
 }
 
 impl Driver {
-    /// A driver that was called with its application.
+    /// A driver that the Master has called, with its application.
     pub(super) fn called(channel: Channel, resumption: Resumption) -> Self {
         let default = resumption.description.profile.clone();
         Self { channel, default, resumption: Some(resumption) }
@@ -37,7 +38,7 @@ impl Driver {
 }
 
 impl Connection {
-    /// A driver sends a request.
+    /// Handles a request that a driver sends.
     pub(super) fn on_driver_request(&mut self, peer: PeerNumber, id: i64, message: FromDriver) {
         if !matches!(message, FromDriver::RequestExecutors { .. } | FromDriver::KillExecutors { .. }) {
             // Spark's Master does not answer it either: its answer could be taken for that of another request.
@@ -52,8 +53,8 @@ impl Connection {
         }
     }
 
-    /// A driver with an application sends a message. Passed on if it is valid and the driver still is a peer of the
-    /// Master.
+    /// Handles a message of a driver that has an application. The message is passed on if it is valid and the driver is
+    /// still a peer of the Master.
     pub(super) fn driver_says(&mut self, peer: PeerNumber, message: FromDriver) -> Admission {
         // Its application has ended.
         let Some(driver) = &self.peers[peer].driver else { return Admission::Unsaid };
@@ -91,7 +92,7 @@ impl Connection {
         }
     }
 
-    /// A driver registers an application, and becomes a peer of the Master.
+    /// Handles the registration of an application. The driver becomes a peer of the Master.
     pub(super) fn register_application(&mut self, peer: PeerNumber, registration: Registration) {
         let name = registration.application.name.clone();
         let callback = registration.body;
@@ -121,14 +122,14 @@ impl Connection {
         self.effects.push(Effect::Register { channel, bytes: self.bytes, description });
     }
 
-    /// Tells a driver why its application is refused, with the only message that its protocol has for it.
+    /// Sends a driver the reason why its application is refused. The protocol has only one message for this.
     fn refuse(&mut self, peer: PeerNumber, name: String, unfit: Unfit) {
         let message = ToDriver::ApplicationRemoved { message: format!("FAILED: refused: {unfit}") };
         self.note(Note::ApplicationRefused { name, unfit });
         self.send_driver(peer, &message);
     }
 
-    /// Answers a driver's oldest request, if it waits for an answer.
+    /// Answers a driver's oldest request. Does nothing if no request waits for an answer.
     fn answer_driver(&mut self, peer: PeerNumber, yes: bool) {
         if let Some(id) = self.peers[peer].pending.pop_front() {
             self.answer(id, yes);
@@ -142,7 +143,7 @@ impl Connection {
         }
     }
 
-    /// The Master tells a driver something.
+    /// Passes a message from the Master on to a driver.
     pub(super) fn tell_driver(&mut self, peer: PeerNumber, message: &MasterToDriver) {
         let Some(driver) = &self.peers[peer].driver else { return };
         let channel = driver.channel;

@@ -9,13 +9,14 @@ use firesteel_protocol::wire::Role;
 use super::{Channel, Note, OrderRequest, PeerNumber};
 use crate::frame::Frame;
 
-/// An action that the connection's shell performs.
+/// An action that the daemon performs for the connection.
 #[derive(Clone, Debug, PartialEq, firesteel_protocol::Kind)]
 #[kind("spark connection effect")]
 pub enum Effect {
     /// Send a frame to the other side.
     Send(Frame),
-    /// Tell the Master of a new peer. If the Master accepts no more, [`MasterGone`](super::Event::MasterGone) follows.
+    /// Report a new peer to the Master. If the Master accepts no more peers, [`MasterGone`](super::Event::MasterGone)
+    /// follows.
     Open {
         /// The peer's channel. No channel is opened twice.
         channel: Channel,
@@ -24,7 +25,7 @@ pub enum Effect {
         /// The peer's name, for logs.
         name: String,
     },
-    /// Pass on a message of a peer to the Master.
+    /// Pass a message of a peer on to the Master.
     Say {
         /// The channel of the message's sender.
         channel: Channel,
@@ -33,23 +34,25 @@ pub enum Effect {
         /// The message, translated for the Master.
         message: Inbound,
     },
-    /// Pass on a driver's registration to the Master, with a token that the shell draws now.
+    /// Pass a driver's registration on to the Master, with a new token that the daemon draws.
     Register {
         /// The channel of the driver that registers.
         channel: Channel,
         /// The size of the registration on the wire, in bytes.
         bytes: usize,
-        /// The application, without a token: only a Master that calls the driver can bring it back.
+        /// The application, to which the daemon adds the token. A Spark driver never sends a token: it returns only
+        /// when the Master calls it.
         description: Box<ApplicationDescription>,
     },
-    /// Pass on a message of a Worker that the Master knows by another connection. The Worker's id and token are the key
-    /// in the [directory](super::Directory). If there is none, [`FoundNobody`](super::Event::FoundNobody) follows.
+    /// Pass on a message of a Worker that is registered with the Master over another connection. The Worker's id and
+    /// token are the key in the [directory](super::Directory). If the directory has no such entry,
+    /// [`FoundNobody`](super::Event::FoundNobody) follows.
     SayElsewhere {
         /// The number of the sender on this connection.
         peer: PeerNumber,
-        /// The id under which the directory has the Worker.
+        /// The Worker's id in the directory.
         worker: WorkerId,
-        /// The token with which it registered.
+        /// The token with which the Worker registered.
         token: Secret,
         /// The size of the message on the wire, in bytes.
         bytes: usize,
@@ -60,19 +63,20 @@ pub enum Effect {
     Enter {
         /// The Worker's id, the key of the entry.
         worker: WorkerId,
-        /// The token with which it registered.
+        /// The token with which the Worker registered.
         token: Secret,
-        /// The channel at which the Master knows it.
+        /// The channel that represents the Worker at the Master.
         channel: Channel,
     },
-    /// Remove a Worker from the directory, if its entry has this channel. The channel is left next.
+    /// Remove a Worker from the directory, if its entry has this channel. The next effect reports that the channel's
+    /// peer has left.
     Withdraw {
         /// The Worker's id, the key of the entry.
         worker: WorkerId,
         /// The channel that the entry must have.
         channel: Channel,
     },
-    /// Tell the Master that a peer has left.
+    /// Report to the Master that a peer has left.
     Leave {
         /// The channel that becomes free. It is not used again.
         channel: Channel,
@@ -87,16 +91,16 @@ pub enum Effect {
     },
     /// Log this event.
     Note(Note),
-    /// Close the connection. The last effect.
+    /// Close the connection. This is the last effect.
     Close(Closing),
 }
 
-/// When a connection is closed.
+/// The moment at which a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("spark connection closing")]
 pub enum Closing {
-    /// Once all frames are written, within a bounded time.
+    /// The connection is closed when all frames are written, or after a limited time.
     Flushed,
-    /// At once.
+    /// The connection is closed at once.
     AtOnce,
 }

@@ -8,25 +8,25 @@ use firesteel_protocol::ids::ExecutorKey;
 use super::{Channel, PeerNumber};
 use crate::frame::Frame;
 
-/// What a connection is told by its shell.
+/// An event that the daemon passes to the connection.
 #[derive(Clone, Debug, PartialEq, firesteel_protocol::Kind)]
 #[kind("spark connection event")]
 pub enum Event {
-    /// The connection is open. The first event.
+    /// The connection is open. This is the first event.
     Opened {
         /// The IP address of the other side.
         remote: IpAddr,
     },
     /// A frame arrived from the other side.
     Received(Frame),
-    /// The Master sends a message to a peer. Messages to a channel that was left may still come, and are dropped.
+    /// The Master sends a message to a peer. Messages to a channel whose peer has left may still come, and are dropped.
     Outgoing {
         /// The channel of the message's receiver.
         channel: Channel,
         /// The message, for the peer's role.
         message: Outbound,
     },
-    /// The Master ends a peer, as if it closed the peer's own connection. It sends nothing more to the channel.
+    /// The Master ends a peer, as if it closed the peer's own connection. The Master sends nothing more to the channel.
     Dismissed {
         /// The channel of the peer that is ended.
         channel: Channel,
@@ -47,13 +47,13 @@ pub enum Event {
         /// The order as a Java object, or why it could not be written.
         object: Result<Vec<u8>, String>,
     },
-    /// The Master ends. It still sends its last messages, and dismisses its peers.
+    /// The Master is ending. It still sends its last messages, and ends its peers.
     MasterEnds,
-    /// The Master receives nothing more.
+    /// The Master no longer receives messages.
     MasterGone,
-    /// The connection has ended, in order or not.
+    /// The connection has ended, orderly or not.
     Closed {
-        /// What broke it; `None` if the other side closed it in order.
+        /// The error that broke the connection; `None` if the other side closed it in order.
         error: Option<String>,
     },
     /// The time of the connection's deadline has come.
@@ -66,6 +66,6 @@ pub enum Event {
 pub enum PeerEnd {
     /// In order: the peer got everything that was sent to it.
     InOrder,
-    /// At once, for example because the peer reads too slowly.
+    /// At once, because the peer reads too slowly, for example.
     AtOnce,
 }

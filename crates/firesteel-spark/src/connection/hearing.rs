@@ -1,4 +1,4 @@
-//! From a frame to its sender on the connection.
+//! Finds the sender of a frame, and handles the frame.
 
 use bytes::Bytes;
 
@@ -10,8 +10,7 @@ use crate::messages::{self, FromDriver, FromWorker, MASTER, Message, asked_endpo
 /// The endpoint that answers whether another endpoint exists.
 const VERIFIER: &str = "endpoint-verifier";
 
-/// A process's answer to the question whether it has the endpoint `here`. `None` for other frames, which are not
-/// answered so.
+/// A process's answer to the question whether it has the endpoint `here`. `None` if the frame is not this question.
 pub fn verify(frame: &Frame, here: &str) -> Option<Frame> {
     let Frame::Request { id, body } = frame else { return None };
     let (id, mut body) = (*id, body.clone());
@@ -122,8 +121,8 @@ impl Connection {
         self.peers.of_application(app)
     }
 
-    /// The Worker that sent a message. A report names no Worker: the sender's address identifies it. Its executor may
-    /// have been launched over another connection.
+    /// The Worker that sent a message. A report on an executor names no Worker, so the sender's address identifies the
+    /// Worker. The executor may have been launched over another connection.
     fn worker_of(&self, message: &FromWorker, sender: Option<Address>) -> Option<PeerNumber> {
         match message {
             FromWorker::RegisterWorker(_) => None,

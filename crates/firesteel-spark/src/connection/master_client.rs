@@ -1,4 +1,5 @@
-//! The channel that asks the Master for all clients of a connection, and the open requests in their order.
+//! The channel on which a connection asks the Master on behalf of all its clients, and the open requests in their
+//! order.
 
 use std::collections::VecDeque;
 
@@ -10,24 +11,24 @@ use super::{Channel, ClientNumber, Connection, Occupant};
 use crate::messages::ToClient;
 use crate::translate::clients;
 
-/// Asks the Master for all clients. The Master answers in the order of the questions.
+/// Sends requests to the Master for all clients. The Master answers in the order of the requests.
 #[derive(Debug)]
 pub(super) struct MasterClient {
     pub(super) channel: Channel,
-    /// The requests to answer next, oldest first.
+    /// The requests whose answers come next, oldest first.
     pub(super) pending: VecDeque<PendingAnswer>,
 }
 
 /// A request that waits for the Master's answer: its id, and its question.
 #[derive(Debug)]
 pub(super) enum PendingAnswer {
-    /// Whether the Master works.
+    /// The question whether the Master works.
     Readyz(i64),
     /// The submission of a cluster driver.
     Submission(ClientNumber, i64),
-    /// The end of this cluster driver.
+    /// The request to end this cluster driver.
     Kill(ClientNumber, i64, String),
-    /// The state of a cluster driver.
+    /// The request for the state of a cluster driver.
     Status(ClientNumber, i64),
 }
 
@@ -46,7 +47,7 @@ impl Connection {
         self.ask_master(PendingAnswer::Readyz(id), ClientToMaster::RequestReadyz);
     }
 
-    /// Asks the Master, after all earlier messages of this connection.
+    /// Sends a request to the Master, after all earlier messages of this connection.
     pub(super) fn ask_master(&mut self, pending: PendingAnswer, question: ClientToMaster) {
         let waiting = self.master_client.as_ref().map_or(0, |master_client| master_client.pending.len());
         if waiting >= self.limits.pending {
@@ -63,14 +64,14 @@ impl Connection {
         self.say(channel, Inbound::Client(question));
     }
 
-    /// Fails the waiting requests, because the Master has ended the channel that asked for them.
+    /// Fails the waiting requests, because the Master has ended the channel on which they were sent.
     pub(super) fn fail_pending(&mut self, master_client: MasterClient) {
         for pending in master_client.pending {
             self.fail(pending.id(), "the Master does not answer".to_owned());
         }
     }
 
-    /// The Master answers the oldest question.
+    /// Handles the Master's answer to the oldest request.
     pub(super) fn tell_master_client(&mut self, answer: &MasterToClient) {
         let pending = self.master_client.as_mut().and_then(|master_client| master_client.pending.pop_front());
         let (client, id, answer) = match pending {
@@ -85,7 +86,7 @@ impl Connection {
     }
 }
 
-/// The Master's answer as Spark's message. `driver` is the cluster driver that the question named, if any.
+/// Converts the Master's answer to Spark's message. `driver` is the cluster driver that the request named, if any.
 fn worded(driver: &str, answer: &MasterToClient) -> ToClient {
     match answer {
         MasterToClient::SubmitDriverResponse(answer) => clients::to_submitter(answer),

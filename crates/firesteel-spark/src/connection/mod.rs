@@ -1,9 +1,9 @@
-//! One connection as a state machine. Spark's peers opened it to a Master, or the Master opened it to one of them.
+//! One connection between a Master and Spark's peers, as a state machine. Either side may have opened it.
 //!
 //! Several drivers, Workers and clients may share a connection. A message names an application or a Worker, which
-//! identifies its sender; only reports on executors are identified by the address of their sender. To the Master each
-//! of them is a peer like any other, with a number called a *channel*. The machine tells the shell which channels to
-//! open and leave, and which messages to say at each.
+//! identifies the message's sender. Only for reports on executors, the sender's address identifies the sender. At the
+//! Master, each driver and each Worker is a peer like any other, and has a number called a *channel*. The machine's
+//! effects say which channels to open and leave, and which messages to pass on at each channel.
 //!
 //! ```text
 //! frame ----> Received --> its sender ---> translation --> Say on the channel ----> Master
@@ -11,15 +11,15 @@
 //! ```
 //!
 //! - `event.rs`, `effect.rs`, `note.rs`: inputs and outputs
-//! - `hearing.rs`: from a frame to its sender
+//! - `hearing.rs`: finds the sender of a frame
 //! - `peers.rs`: the table of the drivers and Workers on the connection
 //! - `drivers.rs`, `workers.rs`: messages from and to drivers and Workers
 //! - `orders.rs`: orders to launch executors
-//! - `clients.rs`, `master_client.rs`: clients that submit cluster drivers, and the channel that asks the Master for
-//!   all of them
+//! - `clients.rs`, `master_client.rs`: clients that submit cluster drivers, and the channel on which the Master is
+//!   asked on their behalf
 //! - `questions.rs`: questions to peers, and registrations that wait for the answers
 //! - `calls.rs`: connections that the Master opens
-//! - `directory.rs`: the Workers that the Master knows by any connection
+//! - `directory.rs`: the Workers that the Master has registered, over all connections
 //! - `check.rs`: the invariants
 
 mod calls;
@@ -69,12 +69,12 @@ pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(60);
 /// The name of a Worker's endpoint.
 pub const WORKER: &str = "Worker";
 
-/// The number of one peer of the Master on this connection, counted from 0. A driver gets another channel with its next
-/// application.
+/// The number of one peer of the Master on this connection, counted from 0. When a driver registers its next
+/// application, it gets another channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Channel(pub u64);
 
-/// How much one connection may hold, for all its peers together.
+/// The limits of one connection, for all of its peers together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The number of drivers and Workers that may register on the connection.
@@ -113,10 +113,10 @@ pub struct Connection {
     peers: Peers,
     clients: Vec<Client>,
     master_client: Option<MasterClient>,
-    /// The peer at each channel.
+    /// The peer on each channel.
     channels: BTreeMap<Channel, Occupant>,
     next_channel: u64,
-    /// Open questions to peers, by the id of the request.
+    /// The open questions to peers, by the id of the request.
     questions: BTreeMap<i64, Question>,
     last_question: i64,
     /// The number of bytes in the current frame.
@@ -134,15 +134,15 @@ pub struct Connection {
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// It is not open yet. Carries the peer to call, if the Master opens it.
+    /// The connection is not open yet. If the Master opens it: the peer to call.
     New(Option<Box<Called>>),
-    /// No peer has registered; one must before this time.
+    /// No peer has registered yet. One must register before this time.
     Mute(Timestamp),
     /// A peer has registered.
     InUse,
-    /// The Master ends: the connection closes once it has no driver and no Worker.
+    /// The Master is ending. The connection closes when no driver and no Worker is left on it.
     Ending,
-    /// It has ended, and sends nothing more.
+    /// The connection has ended, and nothing more is sent.
     Closed,
 }
 
@@ -155,7 +155,7 @@ enum Occupant {
     MasterClient,
 }
 
-/// Why a connection wants to be woken.
+/// The reason why a connection has a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// No peer has registered in time.
@@ -246,7 +246,7 @@ impl Connection {
         }
     }
 
-    /// The Master sends a message to a peer.
+    /// Handles a message from the Master to a peer.
     fn on_outgoing(&mut self, channel: Channel, message: Outbound) {
         match (self.channels.get(&channel).copied(), message) {
             (Some(Occupant::Driver(peer)), Outbound::Driver(message)) => self.tell_driver(peer, &message),
@@ -257,8 +257,8 @@ impl Connection {
         }
     }
 
-    /// The Master ends a peer. A Worker that is registered on another connection keeps this one. Otherwise the
-    /// connection closes with its last peer.
+    /// Handles that the Master ends a peer. If the peer is a Worker that has registered on another connection, this
+    /// connection stays open. Otherwise it closes with its last peer.
     fn on_dismissed(&mut self, channel: Channel, dismissal: PeerEnd) {
         let Some(occupant) = self.channels.get(&channel).copied() else { return };
         let mut pending = None;
@@ -281,7 +281,7 @@ impl Connection {
         }
     }
 
-    /// Whether the connection has no driver and no Worker at the Master.
+    /// Whether no driver and no Worker on the connection is a peer of the Master.
     fn is_gone(&self) -> bool {
         self.channels.values().all(|occupant| *occupant == Occupant::MasterClient)
     }
@@ -304,7 +304,7 @@ impl Connection {
         self.effects.push(Effect::Say { channel, bytes: self.bytes, message });
     }
 
-    /// A peer has registered, or waits for the end of a cluster driver: the connection may stay open.
+    /// Records that a peer has registered, or waits for the end of a cluster driver. Then the connection may stay open.
     fn see_use(&mut self) {
         if let State::Mute(_) = self.state {
             self.state = State::InUse;
@@ -332,13 +332,13 @@ impl Connection {
         self.effects.push(Effect::Note(note));
     }
 
-    /// Sends a driver or a Worker a message with this object.
+    /// Sends a message with this object to a driver or a Worker.
     fn send(&mut self, peer: PeerNumber, object: &[u8]) {
         let body = self.addressed(peer, object);
         self.effects.push(Effect::Send(Frame::OneWay { body }));
     }
 
-    /// A body for a peer. The Master uses the address by which the peer knows it, since peers compare addresses.
+    /// A body for a peer. The Master's address in it is the one that the peer uses, since peers compare addresses.
     fn addressed(&self, peer: PeerNumber, object: &[u8]) -> Bytes {
         let row = &self.peers[peer];
         let reference = &row.dialect.reference;
@@ -350,7 +350,7 @@ impl Connection {
         envelope.around(object)
     }
 
-    /// The address by which a peer knows the Master.
+    /// The address that a peer uses for the Master.
     fn master(&self, peer: PeerNumber) -> &Address {
         &self.peers[peer].master
     }
@@ -361,7 +361,7 @@ impl Connection {
         self.effects.push(Effect::Close(closing));
     }
 
-    /// All peers leave.
+    /// Ends all peers of the connection.
     fn end(&mut self) {
         self.state = State::Closed;
         for (channel, occupant) in std::mem::take(&mut self.channels) {

@@ -1,4 +1,4 @@
-//! What a connection remarks for people.
+//! The log messages of a connection.
 
 use firesteel_protocol::ids::WorkerId;
 
@@ -8,14 +8,14 @@ use crate::messages::Unreadable;
 use crate::translate::clients::UnfitDriver;
 use crate::translate::{Unfit, UnfitWorker};
 
-/// A line of the log. Its words follow a name of the connection.
+/// A line of the log. The daemon writes a name of the connection in front.
 #[derive(Clone, Debug, PartialEq, firesteel_protocol::Kind, firesteel_protocol::Note)]
 #[kind("spark connection note")]
 pub enum Note {
     /// The other side has ended the connection.
     #[note(Info, "connection of Spark's ended")]
     Ended,
-    /// The connection is closed, since nobody has registered in time.
+    /// The connection is closed, because no peer has registered in time.
     #[note(Info, "nobody registered on a connection of Spark's")]
     Mute,
     /// The connection broke.
@@ -24,13 +24,13 @@ pub enum Note {
     /// A request was answered with a failure.
     #[note(Warn, "a request is refused: {reason}")]
     RequestRefused {
-        /// The failure's words.
+        /// The text of the failure.
         reason: String,
     },
     /// A message has no envelope that can be read.
     #[note(Warn, "{_0}")]
     NoEnvelope(EnvelopeError),
-    /// A message is none that a Master understands.
+    /// A message is not one of the messages that a Master understands.
     #[note(Warn, "{_0}")]
     Unreadable(Unreadable),
     /// A message is for an endpoint that a Master does not have.
@@ -39,82 +39,83 @@ pub enum Note {
         /// The endpoint's name.
         endpoint: String,
     },
-    /// A message does not say how its sender calls the Master.
+    /// A message does not contain the address that its sender uses for the Master.
     #[note(Warn, "a message to a Master without its address")]
     NoAddress,
-    /// A question came as a message, which has no answer.
+    /// A request that needs an answer came as a message without an answer.
     #[note(Warn, "a question without a number")]
     NoNumber,
-    /// There are too many peers on the connection.
+    /// Too many peers have registered on the connection.
     #[note(
         Warn,
         "refused a registration: {most} drivers and Workers have registered on this connection already"
     )]
     TooManyPeers {
-        /// How many there may be.
+        /// The maximum number of peers.
         most: usize,
     },
-    /// A Worker says that it runs more executors than are remembered. What is not remembered may be launched twice.
+    /// A Worker lists more executors than this connection keeps track of. The rest is ignored, so the Master may launch
+    /// those executors a second time.
     #[note(Warn, "Workers on this connection report more than {most} executors: the others are ignored")]
     TooManyExecutors {
-        /// How many are remembered.
+        /// The maximum number of executors that the connection keeps track of.
         most: usize,
     },
-    /// A registration is dropped, since peers owe too many answers already.
+    /// A registration is dropped, because too many questions to peers are already open.
     #[note(Warn, "refused a registration: {most} questions on this connection wait for their answers")]
     TooManyQuestions {
-        /// How many may be open.
+        /// The maximum number of open questions.
         most: usize,
     },
-    /// An answer came to a request that was never made, or that was answered before.
+    /// An answer came to a request that was never sent, or that was answered before.
     #[note(Warn, "ignored an answer to request {id}: no such request waits for one")]
     Unasked {
-        /// The request's number.
+        /// The id of the request.
         id: i64,
     },
-    /// A peer does not tell what has to be known of its release. Its registration is dropped.
+    /// A peer does not reveal the serial version ids of its release. Its registration is dropped.
     #[note(Warn, "{_0}")]
     UnknownSerialId(UnknownSerialId),
-    /// A driver names an application that no driver on its connection has.
+    /// A driver names an application that belongs to no driver on this connection.
+    /// The Worker's id or address in a message does not belong to a Worker that registered on this connection.
     #[note(Warn, "ignored a message of a driver: it names an application of another connection")]
     NotItsApplication,
-    /// A Worker's id or address is not one of those that registered on its connection.
     #[note(Warn, "ignored a message of a Worker that is not registered on this connection")]
     NotItsWorker,
-    /// An application cannot be taken.
+    /// An application is refused.
     #[note(Warn, "application {name:?} is refused: {unfit}")]
     ApplicationRefused {
         /// The application's name.
         name: String,
-        /// Why it cannot be taken.
+        /// Why the application is refused.
         unfit: Unfit,
     },
-    /// A driver asks for executors that nobody can have.
+    /// A driver asks for executors that cannot be provided.
     #[note(Warn, "a driver's request is refused: {unfit}")]
     DriverRefused {
-        /// Why it cannot be met.
+        /// Why the request is refused.
         unfit: Unfit,
     },
-    /// A Worker cannot be taken.
+    /// A Worker is refused.
     #[note(Warn, "Worker {name} is refused: {unfit}")]
     WorkerRefused {
         /// The Worker's id.
         name: String,
-        /// Why it cannot be taken.
+        /// Why the Worker is refused.
         unfit: UnfitWorker,
     },
-    /// A Worker runs cluster drivers of Spark's Master, which mean nothing here.
+    /// A Worker runs cluster drivers of Spark's Master, which Firesteel does not manage.
     #[note(Warn, "{worker} runs cluster drivers that this Master did not start; they keep running, and it does not show them: {}", drivers.join(", "))]
     RunsDrivers {
         /// The Worker's id.
         worker: WorkerId,
-        /// The ids of its drivers.
+        /// The ids of these cluster drivers.
         drivers: Vec<String>,
     },
-    /// A cluster driver cannot be taken.
+    /// A cluster driver is refused.
     #[note(Warn, "a cluster driver is refused: {unfit}")]
     ClusterDriverRefused {
-        /// Why it cannot be taken.
+        /// Why the cluster driver is refused.
         unfit: UnfitDriver,
     },
 }

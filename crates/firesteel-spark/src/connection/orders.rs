@@ -13,19 +13,20 @@ use crate::translate;
 
 /// An order to write in a Worker's dialect.
 ///
-/// All orders of an application share most of their bytes, so the shell caches [`OrderForms`] for all connections.
+/// All orders of an application have most of their bytes in common, so the daemon caches [`OrderForms`] for all
+/// connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderRequest {
     /// The number of the Worker on its connection.
     peer: PeerNumber,
     launch: ExecutorLaunch,
     dialect: Arc<Dialect>,
-    /// The Master's URL, as the Worker knows it.
+    /// The URL that the Worker uses for the Master.
     master_url: String,
 }
 
 impl OrderRequest {
-    /// Writes the order with cached forms. Returns the event for the connection that asked for it.
+    /// Writes the order, with the help of cached forms. Returns the event for the connection that requested the order.
     #[must_use]
     pub fn write(self, forms: &mut OrderForms) -> Event {
         let Self { peer, launch, dialect, master_url } = self;
@@ -39,14 +40,14 @@ impl OrderRequest {
     }
 }
 
-/// The executor in Spark's numbering. `None` if its number exceeds Spark's range.
+/// The executor's application and number, as Spark has them. `None` if the number exceeds Spark's range.
 fn key(executor: &ExecutorKey) -> Option<(String, i32)> {
     Some((executor.app.to_string(), i32::try_from(executor.executor.0).ok()?))
 }
 
 impl Connection {
-    /// The Master orders a Worker to launch an executor. An order for an executor that already runs is dropped, since
-    /// the Worker would start a second one.
+    /// Handles the Master's order to a Worker to launch an executor. An order for an executor that already runs is
+    /// dropped, since the Worker would start a second one.
     pub(super) fn launch(&mut self, peer: PeerNumber, launch: ExecutorLaunch) {
         if key(&launch.executor).is_some_and(|key| self.peers.runs(&key).is_some()) {
             return;
@@ -57,7 +58,8 @@ impl Connection {
         self.effects.push(Effect::WriteOrder(Box::new(request)));
     }
 
-    /// Sends a written order to its Worker. If the order could not be written, reports that to the Master at once.
+    /// Sends a written order to its Worker. If the order could not be written, reports the failed launch to the Master
+    /// at once.
     pub(super) fn on_order_written(
         &mut self,
         peer: PeerNumber,

@@ -1,4 +1,4 @@
-//! The drivers and Workers on a connection, and the names by which their messages are matched to them.
+//! The drivers and Workers on a connection, and the names by which messages are matched to their senders.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
@@ -16,21 +16,21 @@ use crate::envelope::Address;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PeerNumber(pub usize);
 
-/// A driver or a Worker. A hostile peer may be both, and its messages are accepted as either.
+/// A driver or a Worker. A hostile peer may register as both. Then its messages are accepted in both roles.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) dialect: Arc<Dialect>,
-    /// The address by which it knows the Master.
+    /// The address that the peer uses for the Master.
     pub(super) master: Address,
-    /// Its registration, while the serial version ids of its classes are being asked for.
+    /// The peer's registration, as long as the serial version ids of its classes are being asked for.
     pub(super) held: Option<Held>,
-    /// Its unanswered requests, oldest first.
+    /// The peer's unanswered requests, oldest first.
     pub(super) pending: VecDeque<i64>,
-    /// Its application, until it unregisters.
+    /// The peer's application, until the peer unregisters it.
     pub(super) application: Option<String>,
-    /// Its state as a driver at the Master. `None` if its application has ended, or it has none.
+    /// The peer's state as a driver at the Master. `None` if its application has ended, or if it has no application.
     pub(super) driver: Option<Driver>,
-    /// Its registration as a Worker.
+    /// The peer's registration as a Worker.
     pub(super) worker: Option<SparkWorker>,
 }
 
@@ -40,11 +40,11 @@ pub(super) struct Peers {
     rows: Vec<Peer>,
     /// Peers by their own address and endpoint.
     names: BTreeMap<(Address, String), PeerNumber>,
-    /// The driver that has each application.
+    /// The driver of each application.
     applications: BTreeMap<String, PeerNumber>,
-    /// The peer of each Worker: the last one that registered as it.
+    /// The peer of each Worker: the last peer that registered as this Worker.
     workers: BTreeMap<WorkerId, PeerNumber>,
-    /// The Worker that runs each executor, by application and number, so that none is launched twice.
+    /// The Worker that runs each executor, by application and number, so that no executor is launched twice.
     executors: BTreeMap<(String, i32), PeerNumber>,
 }
 
@@ -63,7 +63,8 @@ impl IndexMut<PeerNumber> for Peers {
 }
 
 impl Peers {
-    /// The peer with this reference to itself: a known one, or a new one. `None` if there already are `most` peers.
+    /// The peer that sent the reference in this dialect. Adds the peer if it is new. `None` if it is new and there
+    /// already are `most` peers.
     pub(super) fn named(&mut self, dialect: &Dialect, master: Address, most: usize) -> Option<PeerNumber> {
         let name = (dialect.reference.address.clone(), dialect.reference.name.clone());
         if let Some(known) = self.names.get(&name) {
@@ -93,7 +94,7 @@ impl Peers {
         self.workers.get(&WorkerId::new(worker)).copied()
     }
 
-    /// Gives a driver an application, in place of the one before.
+    /// Gives a driver an application, in place of its earlier application.
     pub(super) fn give(&mut self, peer: PeerNumber, app: &str) {
         if let Some(before) = self[peer].application.replace(app.to_owned())
             && before != app
@@ -105,14 +106,14 @@ impl Peers {
         }
     }
 
-    /// A driver has unregistered its application.
+    /// Removes an application that its driver has unregistered.
     pub(super) fn take_application(&mut self, app: &str) {
         if let Some(peer) = self.applications.remove(app) {
             self[peer].application = None;
         }
     }
 
-    /// A peer has registered as a Worker, in addition to or in place of earlier registrations.
+    /// Registers a peer as this Worker. Replaces the peer's earlier registration, and an earlier peer of this Worker.
     pub(super) fn employ(&mut self, peer: PeerNumber, worker: SparkWorker) {
         let id = worker.id.clone();
         if let Some(before) = self[peer].worker.replace(worker)
@@ -123,17 +124,17 @@ impl Peers {
         self.workers.insert(id, peer);
     }
 
-    /// The Worker on this connection that was told to launch an executor, or reported it as running.
+    /// The Worker on this connection that was ordered to launch an executor, or has reported the executor as running.
     pub(super) fn runs(&self, executor: &(String, i32)) -> Option<PeerNumber> {
         self.executors.get(executor).copied()
     }
 
-    /// Records that a Worker runs an executor, unless another Worker does.
+    /// Records that a Worker runs an executor, unless another Worker runs it already.
     pub(super) fn run(&mut self, executor: (String, i32), peer: PeerNumber) {
         self.executors.entry(executor).or_insert(peer);
     }
 
-    /// The number of executors that run.
+    /// The number of executors that run on the connection's Workers.
     pub(super) fn executors(&self) -> usize {
         self.executors.len()
     }
@@ -154,7 +155,7 @@ impl Peers {
         }
     }
 
-    /// The connection has ended: it has no peers left at the Master.
+    /// Records that the connection has ended: no peer is left at the Master.
     pub(super) fn driven_out(&mut self) {
         for row in &mut self.rows {
             row.driver = None;
@@ -164,12 +165,13 @@ impl Peers {
         }
     }
 
-    /// All of them, in the order of their numbers.
+    /// All drivers and Workers, in the order of their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (PeerNumber, &Peer)> {
         self.rows.iter().enumerate().map(|(number, row)| (PeerNumber(number), row))
     }
 
-    /// Checks that each name leads to its row, and each row has its names. Describes the first error.
+    /// Checks that each index entry leads to its row, and that each row has its index entries. Describes the first
+    /// error.
     pub(super) fn wrong_name(&self) -> Option<String> {
         for (name, peer) in &self.names {
             let reference = self.rows.get(peer.0).map(|row| &row.dialect.reference);

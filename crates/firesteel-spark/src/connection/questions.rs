@@ -1,4 +1,4 @@
-//! Questions to peers, and registrations that wait until their peer has told the serial version ids of its classes.
+//! Questions to peers, and registrations that wait for the answers: the serial version ids of the peer's classes.
 
 use std::sync::Arc;
 
@@ -20,16 +20,17 @@ pub(super) enum Held {
 /// An open question, and the peer that was asked.
 #[derive(Debug)]
 pub(super) enum Question {
-    /// The serial version id of this class, asked of a driver or a Worker.
+    /// The question for the serial version id of this class, sent to a driver or a Worker.
     Peer(PeerNumber, &'static str),
-    /// The serial version id of this class, asked of a client.
+    /// The question for the serial version id of this class, sent to a client.
     Client(ClientNumber, &'static str),
-    /// A request that a client answers with a failure. The failure shows its release.
+    /// A request that a client answers with a failure. The failure shows the client's release.
     Release(ClientNumber),
 }
 
 impl Connection {
-    /// A Worker registers. If several releases are possible, it is asked for the id of a class in which they differ.
+    /// Handles a Worker's registration. If several releases are possible, the Worker is asked for the id of a class in
+    /// which these releases differ.
     pub(super) fn hold_worker(&mut self, master: Address, registration: Box<WorkerRegistration>) {
         let most = self.limits.peers;
         let Some(peer) = self.peers.named(&registration.dialect, master, most) else {
@@ -45,7 +46,8 @@ impl Connection {
         }
     }
 
-    /// A driver registers. If its release is unknown, it is first asked for the ids of its classes.
+    /// Handles a driver's registration. If its release is unknown, the driver is first asked for the ids of its
+    /// classes.
     pub(super) fn hold_driver(&mut self, master: Address, registration: Box<Registration>) {
         let most = self.limits.peers;
         let Some(peer) = self.peers.named(&registration.dialect, master, most) else {
@@ -63,7 +65,8 @@ impl Connection {
         }
     }
 
-    /// Asks a peer for the serial version ids of classes, and holds its registration until all are answered.
+    /// Asks a peer for the serial version ids of classes, and holds the peer's registration until all questions are
+    /// answered.
     fn ask_peer(&mut self, peer: PeerNumber, classes: &[&'static str], held: Held) {
         let most = self.limits.questions;
         if self.questions.len() + classes.len() > most {
@@ -83,7 +86,7 @@ impl Connection {
         self.effects.push(Effect::Send(Frame::Request { id: self.last_question, body }));
     }
 
-    /// A peer answers a question: with a failure for this reason, or with this object.
+    /// Handles a peer's answer to a question: a failure with this reason, or this object.
     pub(super) fn on_answer(&mut self, id: i64, reason: &str, object: &[u8]) {
         match self.questions.remove(&id) {
             None => self.note(Note::Unasked { id }),
@@ -93,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// A driver or a Worker answers the question about one of its classes.
+    /// Handles the answer of a driver or a Worker to the question about one of its classes.
     fn on_serial(&mut self, peer: PeerNumber, class: &'static str, answer: &str) {
         match self.peers[peer].held.take() {
             // One answer was useless, so all of them are.

@@ -1,4 +1,4 @@
-//! The Workers of Spark on a connection.
+//! The Spark Workers on a connection.
 
 use firesteel_master::Inbound;
 use firesteel_protocol::ids::WorkerId;
@@ -15,36 +15,38 @@ use crate::translate;
 
 /// A Worker that has registered.
 ///
-/// It may register again over another connection, and report over both: a restarted Master may call it while it
-/// registers by itself. The Master then uses the later connection. The earlier connection stays open, as with Spark's
-/// Master: a Worker that finds it closed holds back its reports for two minutes.
+/// A Worker may register again over another connection, and send reports over both: a restarted Master may call the
+/// Worker while the Worker registers by itself. The Master then uses the later connection. The earlier connection stays
+/// open, as with Spark's Master: if it were closed, the Worker would hold back its reports for two minutes.
 #[derive(Debug)]
 pub(super) struct SparkWorker {
     pub(super) id: WorkerId,
-    /// `None` if the Master knows it by another connection, or no longer.
+    /// The Worker's channel. `None` if the Worker is registered with the Master over another connection, or no longer
+    /// registered.
     pub(super) channel: Option<Channel>,
-    /// The secret that proves to be this Worker.
+    /// The secret which proves that a peer is this Worker.
     token: Secret,
-    /// The Master's address with which it registered, from the Worker's configuration.
+    /// The Master's address in the Worker's configuration, with which the Worker registered.
     dialled: Address,
-    /// For a called Worker: its description at the Master, until it registers by itself.
+    /// The Master's description of a Worker that the Master has called, until the Worker registers by itself.
     called: Option<WorkerDescription>,
-    /// The URL of its page, as it reported; empty if it has none.
+    /// The URL of the Worker's page, as the Worker reported it; empty if it has none.
     page: String,
 }
 
-/// The longest URL of a page that is stored, in bytes.
+/// The maximum length of a page's URL that is stored, in bytes.
 const LONGEST_URL: usize = 1024;
 
 impl SparkWorker {
-    /// A Worker that a Master with its description calls.
+    /// A Worker that a Master calls. The Master has stored this description of it.
     pub(super) fn called(channel: Channel, description: WorkerDescription, dialled: Address) -> Self {
         let (id, token) = (description.id.clone(), description.token.clone());
         Self { id, channel: Some(channel), token, dialled, called: Some(description), page: String::new() }
     }
 }
 
-/// The message to the Master with the URL of a Worker's page. Spark's Workers measure nothing.
+/// The message to the Master with the URL of a Worker's page. It contains no usage, because Spark's Workers do not
+/// measure it.
 fn report_of(worker: &WorkerId, page: &str) -> Option<WorkerToMaster> {
     if page.len() > LONGEST_URL || !is_web_address(page) {
         return None;
@@ -62,7 +64,7 @@ fn report_of(worker: &WorkerId, page: &str) -> Option<WorkerToMaster> {
 }
 
 impl Connection {
-    /// A registered Worker sends a message.
+    /// Handles a message of a registered Worker.
     pub(super) fn on_worker(&mut self, peer: PeerNumber, message: FromWorker) {
         let Some(SparkWorker { id, called, .. }) = &self.peers[peer].worker else { return };
         let worker = id.clone();
@@ -99,14 +101,14 @@ impl Connection {
         }
     }
 
-    /// Reports the cluster drivers that a Worker lists, if any.
+    /// Logs the cluster drivers that a Worker lists, if there are any.
     fn see_drivers(&mut self, worker: &WorkerId, drivers: Vec<String>) {
         if !drivers.is_empty() {
             self.note(Note::RunsDrivers { worker: worker.clone(), drivers });
         }
     }
 
-    /// Forgets an executor's Worker once the executor has ended.
+    /// Removes an executor from the table if the Worker reports that the executor has ended.
     pub(super) fn forget_if_ended(&mut self, peer: PeerNumber, message: &FromWorker) {
         if let FromWorker::ExecutorStateChanged { app, executor, state, .. } = message
             && state.is_finished()
@@ -115,7 +117,7 @@ impl Connection {
         }
     }
 
-    /// Records the executors that a Worker reports as its own.
+    /// Records the executors that a Worker reports as running on it.
     pub(super) fn learn_executors(&mut self, peer: PeerNumber, message: &FromWorker) {
         let (FromWorker::WorkerLatestState { executors, .. }
         | FromWorker::WorkerSchedulerStateResponse { executors, .. }) = message
@@ -132,8 +134,8 @@ impl Connection {
         }
     }
 
-    /// A Worker registers, and becomes a peer of the Master. It has no token, so any peer from the same machine may be
-    /// this Worker.
+    /// Handles a Worker's registration. The Worker becomes a peer of the Master. Spark's Workers have no token, so any
+    /// peer on the same machine can register as this Worker.
     pub(super) fn register_worker(&mut self, peer: PeerNumber, registration: &WorkerRegistration) {
         let mut description = match translate::worker(registration) {
             Ok(description) => description,
@@ -163,7 +165,8 @@ impl Connection {
         self.worker_says(peer, WorkerToMaster::register(description, Vec::new()));
     }
 
-    /// Whether a peer is at the Master as this Worker. If it is there as another Worker, that one leaves.
+    /// Whether a peer is registered at the Master as this Worker. If the peer is registered as another Worker, that
+    /// Worker leaves first.
     fn is_here_as(&mut self, peer: PeerNumber, id: &WorkerId) -> bool {
         let Some(SparkWorker { id: known, channel: Some(channel), .. }) = &self.peers[peer].worker else {
             return false;
@@ -176,7 +179,7 @@ impl Connection {
         is_same
     }
 
-    /// Passes on a Worker's message to the Master, by this connection or another one.
+    /// Passes a Worker's message on to the Master, over this connection or the one where the Worker is registered.
     pub(super) fn worker_says(&mut self, peer: PeerNumber, message: WorkerToMaster) {
         let Some(SparkWorker { id, channel, token, .. }) = &self.peers[peer].worker else { return };
         match *channel {
@@ -188,13 +191,13 @@ impl Connection {
         }
     }
 
-    /// The Master knows a Worker by no connection: the Worker has to register again.
+    /// Asks a Worker to register again, because it is not registered with the Master over any connection.
     pub(super) fn reconnect(&mut self, peer: PeerNumber) {
         let master_url = self.master(peer).url();
         self.send_worker(peer, &ToWorker::ReconnectWorker { master_url });
     }
 
-    /// The Master no longer knows a Worker by this connection.
+    /// Ends the Worker's registration over this connection.
     pub(super) fn withdraw(&mut self, peer: PeerNumber) {
         let Some(worker) = &mut self.peers[peer].worker else { return };
         if let Some(channel) = worker.channel.take() {
@@ -202,7 +205,6 @@ impl Connection {
         }
     }
 
-    /// The Master tells a Worker something.
     pub(super) fn tell_worker(&mut self, peer: PeerNumber, message: MasterToWorker) {
         if let MasterToWorker::RegisteredWorker { .. } = message {
             self.see_registered(peer);
@@ -225,7 +227,8 @@ impl Connection {
         }
     }
 
-    /// The Master has registered a Worker by this connection. It is now told the URL of the Worker's page.
+    /// Records that the Master has registered a Worker over this connection. Then sends the Master the URL of the
+    /// Worker's page.
     fn see_registered(&mut self, peer: PeerNumber) {
         let Some(SparkWorker { id, channel: Some(channel), token, page, .. }) = &self.peers[peer].worker
         else {

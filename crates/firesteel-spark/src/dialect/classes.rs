@@ -1,19 +1,19 @@
-//! The classes that we write, with their fields and serial version ids.
+//! The classes of the objects that Firesteel writes, with their fields and serial version ids.
 //!
 //! Source: the class files of Spark 3.3.4 to 3.5.9 and 4.0.0 to 4.3.0, with Scala 2.12 and 2.13.
 
 use super::Generation;
 use crate::java::Class;
 
-/// A class of objects in our messages.
+/// A class of objects in the messages that Firesteel writes.
 #[derive(Debug)]
 pub(crate) struct Described {
     pub(crate) name: &'static str,
     serials: Serials,
-    /// The names and types of its fields, in stream order: primitive types first, each group by name.
+    /// The names and types of the class's fields, in stream order: primitive types first, each group sorted by name.
     pub(crate) fields: &'static [(&'static str, &'static str)],
     pub(crate) parent: Option<&'static Described>,
-    /// How its objects are written: a sum of the constants of [`Class`].
+    /// How objects of the class are written: a sum of the constants of [`Class`].
     pub(crate) flags: u8,
 }
 
@@ -37,7 +37,7 @@ impl Described {
         Self { parent: Some(parent), ..self }
     }
 
-    /// Marks a class that writes more than its fields.
+    /// Marks a class that writes data beyond its fields.
     const fn writing(self) -> Self {
         Self { flags: self.flags | Class::WRITES, ..self }
     }
@@ -60,7 +60,8 @@ const OBJECT: &str = "Ljava/lang/Object;";
 const OPTION: &str = "Lscala/Option;";
 const REFERENCE: &str = "Lorg/apache/spark/rpc/RpcEndpointRef;";
 
-/// Spark's own classes in messages to drivers. Classes of libraries are left out, since their ids are fixed.
+/// Spark's own classes in messages to drivers. Classes of libraries are left out, since their ids are the same in all
+/// releases.
 pub(super) static TO_DRIVERS: [&Described; 7] = [
     &REGISTERED_APPLICATION,
     &EXECUTOR_ADDED,
@@ -147,7 +148,7 @@ pub(crate) static RECONNECT_WORKER: Described = Described::new(
     &[("masterUrl", STRING)],
 );
 
-/// Spark 3.3 has no `rpId`, and ignores it.
+/// The class of `LaunchExecutor`. Spark 3.3 has no field `rpId`, and ignores it.
 pub(crate) static LAUNCH_EXECUTOR: Described = Described::new(
     "org.apache.spark.deploy.DeployMessages$LaunchExecutor",
     each(-7_825_761_391_187_547_385, -1_708_518_885_666_390_927),
@@ -199,7 +200,7 @@ pub(crate) static DRIVER_STATUS_RESPONSE: Described = Described::new(
     ],
 );
 
-/// With Scala 2.12 it also has a field for each state, like `ExecutorState$`.
+/// The class of driver states. With Scala 2.12 it also has a field for each state, like `ExecutorState$`.
 pub(crate) static DRIVER_STATE: Described = Described::new(
     "org.apache.spark.deploy.master.DriverState$",
     each(-9_100_895_842_830_691_601, -1_220_316_901_146_488_549),
@@ -207,7 +208,7 @@ pub(crate) static DRIVER_STATE: Described = Described::new(
 )
 .below(&ENUMERATION);
 
-/// Its cause, its stack and its suppressed exceptions are left out.
+/// The class `Throwable`. The cause, the stack and the suppressed exceptions are left out.
 static THROWABLE: Described = Described::new(
     "java.lang.Throwable",
     Serials::InBoth(-3_042_686_055_658_047_285),
@@ -229,8 +230,8 @@ pub(crate) static RESOURCE_INFORMATION: Described = Described::new(
     &[("addresses", "[Ljava/lang/String;"), ("name", STRING)],
 );
 
-/// With Scala 2.12 it also has a field for each state. These are left out: a reader uses its own `ExecutorState$`
-/// instead.
+/// With Scala 2.12 it also has a field for each state. These fields are left out: the receiver uses its own
+/// `ExecutorState$` instead.
 pub(crate) static EXECUTOR_STATE: Described = Described::new(
     "org.apache.spark.deploy.ExecutorState$",
     each(-5_815_532_128_903_053_669, -8_560_923_695_513_481_875),
@@ -335,7 +336,7 @@ pub(crate) static BOOLEAN: Described =
 mod tests {
     use super::*;
 
-    /// Serial version ids and fields, recorded from the JVMs of ten releases.
+    /// Serial version ids and fields that JVMs of ten releases reported.
     const TOLD: &str = include_str!("../../../../fixtures/spark/serials.tsv");
 
     static TO_WORKERS: [&Described; 8] = [

@@ -17,7 +17,7 @@ use crate::messages::{DriverState, ExecutorState};
 pub(crate) struct Composer<'a> {
     vocabulary: &'a ClassNames,
     pub(super) graph: Graph,
-    /// The classes of the message, each once. A peer's reference may bring other classes of the same name.
+    /// The classes of the message, each once. A peer's reference may add other classes with the same name.
     classes: Vec<ClassId>,
     /// The type names in descriptions of fields, each once.
     types: BTreeMap<String, ObjectId>,
@@ -36,18 +36,18 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Writes the message whose object is `root`.
+    /// Writes the message, whose outermost object is `root`.
     pub(crate) fn write(&self, root: Value) -> Vec<u8> {
         java::write(&self.graph, root)
     }
 
-    /// Adds an object. The values of the fields come in the order of the classes: first the topmost class, then the
-    /// class below, and so on.
+    /// Adds an object. `values` are the values of the fields: first those of the topmost class, then those of the class
+    /// below, and so on.
     pub(crate) fn object(&mut self, described: &'static Described, values: &[Value]) -> Value {
         self.object_with(described, values, Vec::new())
     }
 
-    /// Adds an object with contents that its own class wrote.
+    /// Adds an object with data that its class writes beyond its fields.
     fn object_with(
         &mut self,
         described: &'static Described,
@@ -123,7 +123,7 @@ impl<'a> Composer<'a> {
         self.map(&entries)
     }
 
-    /// Adds a map. Spark itself uses other classes for two to four entries, with the same meaning.
+    /// Adds a map. For two to four entries, Spark itself uses other classes with the same meaning.
     fn map(&mut self, entries: &[(Value, Value)]) -> Value {
         let block = |count: usize| {
             let count = i32::try_from(count).expect("a message has few entries");
@@ -156,7 +156,7 @@ impl<'a> Composer<'a> {
         self.add(Object::Class(class))
     }
 
-    /// Adds a reference to one of our endpoints, modelled on the peer's reference to itself.
+    /// Adds a reference to one of the Master's endpoints, modelled on the peer's reference to itself.
     pub(crate) fn reference(&mut self, peer: &Reference, name: &str, address: &Address) -> Value {
         let copy = self.fragment(&peer.model);
         let url = format!("spark://{name}@{address}");
@@ -187,8 +187,8 @@ impl<'a> Composer<'a> {
         node.field(name).expect("a model has an address").value
     }
 
-    /// Adds an `object` of Scala. Scala 2.13 names its class. Scala 2.12 writes it with its fields, but a reader uses
-    /// its own object instead, so the fields may be empty.
+    /// Adds an `object` of Scala. Scala 2.13 writes only the name of the object's class. Scala 2.12 writes the object
+    /// with its fields. The receiver uses its own object instead, so the fields may be empty.
     fn singleton(&mut self, described: &'static Described) -> Value {
         if let Some(value) = self.singletons.get(described.name) {
             return *value;
@@ -256,7 +256,7 @@ impl<'a> Composer<'a> {
     }
 }
 
-/// An object's part of a class, with default values in all fields.
+/// An object's data for one class, with default values in all fields.
 fn empty_part(class: &Class) -> Part {
     let value = |field: &Field| match field.kind {
         FieldKind::Byte => Value::Byte(0),

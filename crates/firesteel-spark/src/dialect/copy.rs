@@ -9,7 +9,7 @@ use crate::java::{Bounds, Class, ClassId, Content, Field, FieldKind, Graph, Obje
 pub(super) struct Copy<'a, 'b> {
     to: &'a mut Composer<'b>,
     from: &'a Graph,
-    /// The copies of objects so far.
+    /// The copies that were made so far, by the original objects.
     objects: BTreeMap<ObjectId, ObjectId>,
     /// The number of values that may still be copied.
     left: u32,
@@ -21,8 +21,8 @@ impl<'a, 'b> Copy<'a, 'b> {
         Self { to, from, objects: BTreeMap::new(), left: most }
     }
 
-    /// Copies a value, with everything that it refers to. `None` if that is too much or too deep: objects that are not
-    /// nested in one stream may be nested in another.
+    /// Copies a value, with everything that the value refers to. `None` if there are too many values, or if they are
+    /// nested too deeply. A copy may be nested more deeply than the original stream was.
     pub(super) fn value(&mut self, value: Value, depth: u32) -> Option<Value> {
         self.count(1)?;
         match value {

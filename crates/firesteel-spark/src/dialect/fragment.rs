@@ -1,4 +1,4 @@
-//! A part of a peer's message, kept to be passed on unchanged.
+//! A part of a peer's message, which is kept and passed on unchanged.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use super::copy::Copy;
 use super::{ClassNames, Composer, Generation};
 use crate::java::{self, Bounds, Graph, Node, ReadError, Value};
 
-/// A value of a peer's message, with everything that it refers to.
+/// A value of a peer's message, with everything that the value refers to.
 #[derive(Clone, PartialEq)]
 pub struct Fragment {
     pub(super) graph: Graph,
     pub(super) root: Value,
 }
 
-/// Hides its contents: an application's description has secrets.
+/// Hides the contents, because an application's description contains secrets.
 impl fmt::Debug for Fragment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fragment").finish_non_exhaustive()
@@ -23,7 +23,7 @@ impl fmt::Debug for Fragment {
 }
 
 impl Fragment {
-    /// Copies a value. `None` if that is more than `most` values, or too deep.
+    /// Copies a value. `None` if the copy would have more than `most` values, or is nested too deeply.
     pub(crate) fn of(node: Node<'_>, most: u32) -> Option<Self> {
         // All classes are copied unchanged, so the vocabulary does not matter.
         let vocabulary = ClassNames::of(Generation::Scala2_13);
@@ -32,12 +32,12 @@ impl Fragment {
         Some(Self { graph: composer.into_graph(), root })
     }
 
-    /// The value as a stream of its own.
+    /// Writes the value as a stream of its own.
     pub fn write(&self) -> Bytes {
         java::write(&self.graph, self.root).into()
     }
 
-    /// Reads what was [written](Self::write).
+    /// Reads a stream that [`write`](Self::write) made.
     ///
     /// # Errors
     ///

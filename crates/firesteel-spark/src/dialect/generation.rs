@@ -1,4 +1,4 @@
-//! The generation of Scala and the release of Spark that a peer's messages show.
+//! Determines a peer's generation of Scala and release of Spark from the peer's messages.
 
 use crate::java::Graph;
 
@@ -11,7 +11,8 @@ pub enum Generation {
     Scala2_13,
 }
 
-/// Releases of Spark that cannot be distinguished by their messages. An executor must run its driver's release.
+/// Releases of Spark that cannot be distinguished by their messages. An executor must run the same release as its
+/// driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "each variant is the release of that number")]
 pub enum Release {
@@ -32,7 +33,7 @@ const EXCEPTION: &str = "org.apache.spark.SparkException";
 pub(crate) const PROFILE: &str = "org.apache.spark.resource.ResourceProfile";
 
 impl Generation {
-    /// The numbers of its known releases, such as `4.0`.
+    /// The numbers of the generation's known releases, such as `4.0`.
     pub fn numbers(self) -> &'static [&'static str] {
         match self {
             Self::Scala2_12 => &["3.3", "3.4", "3.5"],
@@ -41,7 +42,7 @@ impl Generation {
     }
 }
 
-/// The numbers of the possible releases of a peer that sent this failure; `None` if they are unknown.
+/// The numbers of the possible releases of a peer that sent this failure; `None` if the failure shows no known release.
 pub(crate) fn of_failure(failure: &Graph) -> Option<&'static [&'static str]> {
     match failure.find_class(EXCEPTION)?.serial {
         7_929_173_446_620_107_692 => Some(&["3.3"]),
@@ -66,7 +67,7 @@ impl Release {
         }
     }
 
-    /// The release that an application's registration shows.
+    /// The release of Spark that an application's registration shows.
     pub fn of(registration: &Graph) -> Option<Self> {
         let serial = |name| registration.find_class(name).map(|class| class.serial);
         // Spark 3.3 describes no profile in a registration.
@@ -77,7 +78,7 @@ impl Release {
         release.filter(|release| serial(REFERENCE) == Some(release.reference()))
     }
 
-    /// The release with this serial version id of resource profiles.
+    /// The release whose resource profiles have this serial version id.
     pub(crate) fn of_profile(serial: i64) -> Option<Self> {
         match serial {
             6_817_910_790_482_746_242 => Some(Self::V3_4To3_5),
@@ -88,19 +89,20 @@ impl Release {
         }
     }
 
-    /// The possible releases of a Worker, from its registration, which has no profile.
+    /// The possible releases of a Worker, from its registration. More than one is possible, since a Worker's
+    /// registration has no resource profile.
     pub(crate) fn of_worker(registration: &Graph) -> Vec<Self> {
         let reference = registration.find_class(REFERENCE).map(|class| class.serial);
         reference.map(Self::of_reference).unwrap_or_default()
     }
 
-    /// The releases with this serial version id of references to endpoints.
+    /// The releases whose references to endpoints have this serial version id.
     fn of_reference(serial: i64) -> Vec<Self> {
         let all = [Self::V3_3, Self::V3_4To3_5, Self::V4_0, Self::V4_1To4_2, Self::V4_3];
         all.into_iter().filter(|release| release.reference() == serial).collect()
     }
 
-    /// The serial version id of its references to endpoints.
+    /// The serial version id of references to endpoints in this release.
     fn reference(self) -> i64 {
         match self {
             Self::V3_3 => -3_992_716_321_891_270_988,

@@ -1,12 +1,12 @@
-//! The classes of one peer's release, and references in its own form.
+//! The classes of one peer's release, and references in the format of that release.
 //!
 //! - `generation.rs`: which release of Spark a peer's messages show
 //! - `vocabulary.rs`: the serial version ids of a peer's classes, known or learned
-//! - `classes.rs`: the classes that we write, with their fields and serial version ids
+//! - `classes.rs`: the classes that Firesteel writes, with their fields and serial version ids
 //! - `composer.rs`: makes the objects of a message
 //! - `copy.rs`: copies a part of one graph into another
 //! - `fragment.rs`: a part of a peer's message that is passed on unchanged
-//! - `reference.rs`: a peer's reference to itself, which is the model of a reference to us
+//! - `reference.rs`: a peer's reference to itself, which is the model of references to the Master
 
 mod classes;
 mod composer;
@@ -30,13 +30,13 @@ pub use reference::Reference;
 pub(crate) use vocabulary::told;
 pub use vocabulary::{ClassNames, UnknownSerialId};
 
-/// How to write messages for one peer.
+/// The data that is needed to write messages for one peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dialect {
-    /// The classes of its release.
+    /// The classes of the peer's release.
     pub vocabulary: ClassNames,
-    /// Its release of Spark, as far as its classes show it; `None` if the release is unknown.
+    /// The peer's release of Spark, as far as its classes show the release; `None` if it is unknown.
     pub release: Option<Release>,
-    /// Its reference to itself, the model for references to the Master.
+    /// The peer's reference to itself, the model for references to the Master.
     pub reference: Reference,
 }

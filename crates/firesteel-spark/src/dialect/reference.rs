@@ -1,11 +1,11 @@
-//! A peer's reference to itself, the model for a reference to us.
+//! A peer's reference to itself, the model for references to the Master.
 
 use super::Fragment;
 use crate::envelope::Address;
 use crate::messages::{Fields, Unreadable};
 
-/// A peer's reference to one of its endpoints. Its classes differ from release to release, so a reference to us copies
-/// them.
+/// A peer's reference to one of its endpoints. The classes of a reference differ between releases, so a reference to
+/// the Master copies them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// The address at which the peer listens.
@@ -16,14 +16,14 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The most values in a reference. Spark's have about twenty.
+    /// The maximum number of values in a reference. Spark's references have about twenty.
     const MOST: u32 = 256;
 
     /// Reads the reference in a field of a message.
     ///
     /// # Errors
     ///
-    /// If it is not a reference, has no address, or is larger than any of Spark's.
+    /// If the field is not a reference, has no address, or is larger than any reference of Spark.
     pub(crate) fn read(message: &Fields<'_>, field: &'static str) -> Result<Self, Unreadable> {
         let reference = message.object(field, "org.apache.spark.rpc.netty.NettyRpcEndpointRef")?;
         let endpoint = reference.object("endpointAddress", "org.apache.spark.rpc.RpcEndpointAddress")?;

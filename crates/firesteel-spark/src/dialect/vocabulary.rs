@@ -1,4 +1,4 @@
-//! The classes of one peer's release: its generation, and serial version ids that the peer has told.
+//! The classes of one peer's release: the generation, and serial version ids that the peer has revealed.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::java::Graph;
 /// The classes of one peer's release.
 ///
 /// So far all releases of a generation have the same serial version ids. The ids of an unknown release can be learned
-/// from the peer: it refuses a class with a wrong id, and tells its own in the refusal.
+/// from the peer: the peer refuses a class with a wrong id, and the refusal contains the right id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassNames {
     /// The generation of the classes.
     pub generation: Generation,
-    /// Whether the ids of the release are known here.
+    /// Whether the ids of the peer's release are known without asking the peer.
     pub is_known: bool,
-    /// Ids that differ from the generation's, by class: some of Spark 3.3, and those that the peer has told.
+    /// Ids that differ from the generation's ids, by class: some ids of Spark 3.3, and ids that the peer has revealed.
     exceptions: BTreeMap<&'static str, i64>,
 }
 
-/// The error that a peer's answer does not tell the serial version id of a class.
+/// The error that a peer's answer does not contain the serial version id of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("this release of Spark does not tell the serial version id of {class}: {answer}")]
 pub struct UnknownSerialId {
@@ -40,8 +40,8 @@ impl ClassNames {
 
     /// The classes of the release that an application's or a Worker's registration shows.
     ///
-    /// For known releases, the registration's own id tells the generation. Otherwise the form of its values does: every
-    /// registration has a collection, and only Scala 2.13 replaces collections by a proxy.
+    /// For known releases, the serial version id of the registration shows the generation. Otherwise its collections
+    /// show it: every registration has one, and only Scala 2.13 replaces collections by a proxy.
     pub fn of_registration(registration: &Graph) -> Self {
         let serial = |name| registration.find_class(name).map(|class| class.serial);
         let application = serial("org.apache.spark.deploy.DeployMessages$RegisterApplication");
@@ -79,20 +79,21 @@ impl ClassNames {
         Self { generation, is_known: known.is_some(), exceptions: BTreeMap::new() }
     }
 
-    /// The class to ask a client about next; `None` if all ids are known. The client logs each question as an error.
+    /// The class for which to ask a client next; `None` if all ids are known. The client logs each question as an
+    /// error.
     pub(crate) fn to_ask_client(&self) -> Option<&'static str> {
         let mut names = TO_CLIENTS.iter().map(|class| class.name);
         names.find(|name| !self.is_known && !self.exceptions.contains_key(name))
     }
 
-    /// The classes to ask the peer about; empty if all ids are known.
+    /// The classes for which to ask the peer; empty if all ids are known.
     pub fn to_ask(&self) -> Vec<&'static str> {
         let names = TO_DRIVERS.iter().map(|class| class.name);
         names.filter(|name| !self.is_known && !self.exceptions.contains_key(name)).collect()
     }
 
-    /// The object that asks a peer for the id of a class: the class with a wrong id, which the peer answers with a
-    /// failure.
+    /// An object with which to ask a peer for the id of a class. It has that class with a wrong id, so the peer answers
+    /// with a failure that contains the right id.
     pub fn question(class: &'static str) -> Vec<u8> {
         let vocabulary = Self::of(Generation::Scala2_13);
         let mut composer = Composer::new(&vocabulary);
@@ -100,7 +101,7 @@ impl ClassNames {
         composer.write(root)
     }
 
-    /// Learns the id of a class from the failure that answers the question.
+    /// Stores the id of a class from the failure that answers the question.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl ClassNames {
     }
 }
 
-/// The generation that the form of a message's collections shows.
+/// The generation, determined from the way in which a message's collections are written.
 fn by_shape(message: &Graph) -> Generation {
     let has = |name| message.find_class(name).is_some();
     let names =

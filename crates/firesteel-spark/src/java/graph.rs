@@ -1,33 +1,34 @@
 //! Classes and objects of a stream, and their references to each other.
 
-/// The objects of a stream, with the classes that it describes. Objects refer to each other by number, possibly in
-/// cycles.
+/// The objects of a stream, and the classes that the stream describes. Objects refer to each other by number, possibly
+/// in cycles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
     classes: Vec<Class>,
     objects: Vec<Object>,
 }
 
-/// The number of a class in its graph, which is meaningless in other graphs.
+/// The number of a class in its graph. In other graphs, the number is meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassId(u32);
 
-/// The number of an object in its graph, which is meaningless in other graphs.
+/// The number of an object in its graph. In other graphs, the number is meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectId(u32);
 
 /// A class as a stream describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// Its full name, as in `java.lang.Integer` or `[I`.
+    /// The full name of the class, as in `java.lang.Integer` or `[I`.
     pub name: String,
-    /// Its `serialVersionUID`. The JVM refuses a stream if this number differs from the number of its own class.
+    /// The class's `serialVersionUID`. The JVM refuses a stream if this number differs from the number of its own
+    /// class.
     pub serial: i64,
-    /// How its objects are written: a sum of the constants below.
+    /// How objects of the class are written: a sum of the constants below.
     pub flags: u8,
     /// The fields, in the order in which objects have them.
     pub fields: Vec<Field>,
-    /// Its nearest serializable superclass.
+    /// The nearest serializable superclass.
     pub parent: Option<ClassId>,
 }
 
@@ -36,7 +37,7 @@ pub struct Class {
 pub struct Field {
     /// The name of the field in Java's source.
     pub name: String,
-    /// The type of its values.
+    /// The type of the field's values.
     pub kind: FieldKind,
 }
 
@@ -90,7 +91,7 @@ pub enum Object {
     Instance {
         /// The object's own class.
         class: ClassId,
-        /// Its data for each of its classes, from the topmost superclass to its own class: one entry per class of
+        /// The object's data for each class, from the topmost superclass to its own class: one entry per class of
         /// [`Graph::line`].
         parts: Vec<Part>,
     },
@@ -112,10 +113,10 @@ pub enum Object {
     },
 }
 
-/// An object's data of one of its classes.
+/// The data of an object for one of its classes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// The values of the class's fields, in the same order. Empty if the class does not write its fields.
+    /// The values of the class's fields, in the order of the fields. Empty if the class does not write its fields.
     pub fields: Vec<Value>,
     /// The class's custom data, if it has [`Class::WRITES`].
     pub contents: Vec<Content>,
@@ -142,8 +143,8 @@ impl Class {
     /// The class is a Java enumeration (`SC_ENUM`).
     pub const ENUM: u8 = 0x10;
 
-    /// Whether objects have the values of its fields. A class with custom data can leave them out, which its
-    /// description does not show.
+    /// Whether objects have values for the fields of this class. A class with custom data can leave these values out,
+    /// although its description lists the fields.
     pub(super) fn has_field_values(&self) -> bool {
         const LIST_BUFFER_OF_SCALA_2_12: (&str, i64) =
             ("scala.collection.mutable.ListBuffer", 3_419_063_961_353_022_662);
@@ -156,7 +157,7 @@ impl Class {
         self.flags & (Self::WRITES | Self::EXTERNALIZABLE) != 0
     }
 
-    /// The type of an array's elements; `None` if this is not a class of arrays.
+    /// The type of an array's elements; `None` if this class is not an array class.
     pub(super) fn element_kind(&self) -> Option<ElementKind> {
         let kind = match self.name.as_bytes() {
             [b'[', b'L' | b'[', ..] => ElementKind::Object,
@@ -214,19 +215,19 @@ impl Graph {
         Self { classes, objects }
     }
 
-    /// Adds a class. Its parent and the texts of its fields must already be in the graph.
+    /// Adds a class. The class's parent and the texts of its fields must already be in the graph.
     pub fn add_class(&mut self, class: Class) -> ClassId {
         self.classes.push(class);
         ClassId::last_of(self.classes.len())
     }
 
-    /// Adds an object. The objects that it refers to may be added later.
+    /// Adds an object. Objects that it refers to may be added later.
     pub fn add_object(&mut self, object: Object) -> ObjectId {
         self.objects.push(object);
         ObjectId::last_of(self.objects.len())
     }
 
-    /// The number that the next object will have, for objects that refer to each other in a cycle.
+    /// The number that the next added object will have. It is needed for objects that refer to each other in a cycle.
     pub fn next_object(&self) -> ObjectId {
         ObjectId::last_of(self.objects.len() + 1)
     }
@@ -261,7 +262,7 @@ impl Graph {
         line
     }
 
-    /// Replaces an object that is in the graph.
+    /// Replaces an object of the graph.
     pub fn set_object(&mut self, id: ObjectId, object: Object) {
         self.objects[id.index()] = object;
     }
@@ -271,8 +272,8 @@ impl Graph {
         self.classes.iter().find(|class| class.name == name)
     }
 
-    /// Replaces the value of an object's field. If several of its classes have one of this name, the lowest class's.
-    /// Returns whether there is one.
+    /// Replaces the value of an object's field. If several of the object's classes have a field of this name, the field
+    /// of the lowest class is replaced. Returns whether a field was found.
     pub fn set_field(&mut self, id: ObjectId, name: &str, value: Value) -> bool {
         let Object::Instance { class, .. } = self.object(id) else { return false };
         let place = |class: &ClassId| self.class(*class).fields.iter().position(|field| field.name == name);

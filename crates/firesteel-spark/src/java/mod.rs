@@ -1,12 +1,12 @@
-//! Java's object serialization, version 5: one object and everything that it refers to, to and from bytes.
+//! Java's object serialization, version 5: reads and writes one object and everything that it refers to.
 //!
-//! Nothing here knows a class of Java, Scala or Spark: a stream describes its own classes, which are kept as described.
-//! No object of a class is ever instantiated, so a stream cannot run code.
+//! This code contains no knowledge of classes of Java, Scala or Spark: a stream describes its own classes, and these
+//! descriptions are kept. No class is ever instantiated, so a stream cannot run code.
 //!
 //! - `graph.rs`: classes and objects, and their references
 //! - `node.rs`: a view of one value of a graph
-//! - `reader.rs`: bytes to a graph, within bounds
-//! - `writer.rs`: a graph to bytes, as the JVM writes them
+//! - `reader.rs`: reads bytes into a graph, within limits
+//! - `writer.rs`: writes a graph as bytes, in the same way as the JVM
 //!
 //! Source: Java Object Serialization Specification, section 6; streams recorded from Spark.
 
@@ -25,7 +25,7 @@ const HEADER: [u8; 4] = [0xac, 0xed, 0x00, 0x05];
 /// The handle of the first class, object or string of a stream. Handles are consecutive.
 const FIRST_HANDLE: u32 = 0x7e_0000;
 
-/// The codes before each item of a stream, which tell its kind.
+/// The codes before each item of a stream, which say what kind of item follows.
 mod code {
     pub(super) const NULL: u8 = 0x70;
     pub(super) const REFERENCE: u8 = 0x71;

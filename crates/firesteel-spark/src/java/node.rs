@@ -2,8 +2,8 @@
 
 use super::graph::{Content, Graph, Object, Value};
 
-/// A value with its graph. Fields are found by name, never by position: other versions of a class may have other
-/// fields.
+/// A value with its graph. Fields are found by name, never by position, because other versions of a class may have
+/// other fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'a> {
     /// The graph of the value.
@@ -13,7 +13,7 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The object; `None` for null and primitive values.
+    /// The object that the value is; `None` for null and primitive values.
     pub fn object(self) -> Option<&'a Object> {
         match self.value {
             Value::Object(id) => Some(self.graph.object(id)),
@@ -21,7 +21,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The full name of the object's class. For a `java.lang.Class`, the name of the class that it stands for.
+    /// The full name of the object's class. For a `java.lang.Class`, the name of the class that it represents.
     pub fn class_name(self) -> Option<&'a str> {
         match self.object()? {
             Object::Text(_) => Some("java.lang.String"),
@@ -32,12 +32,13 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a field of the object. If several of its classes have one of this name, the lowest class's.
+    /// The value of the object's field with this name. If several of the object's classes have such a field, the lowest
+    /// class counts.
     pub fn field(self, name: &str) -> Option<Self> {
         self.find_field(|field| field == name)
     }
 
-    /// The value of the first field whose name is accepted; fields of lower classes come first.
+    /// The value of the first field whose name `accept` accepts. Fields of lower classes come first.
     pub fn find_field(self, accept: impl Fn(&str) -> bool) -> Option<Self> {
         let Object::Instance { class, parts } = self.object()? else { return None };
         let line = self.graph.line(*class);
@@ -48,7 +49,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The custom data of the object's classes, from the topmost class to its own.
+    /// The custom data of the object's classes, from the topmost class to the object's own class.
     pub fn contents(self) -> impl Iterator<Item = &'a Content> {
         let parts = match self.object() {
             Some(Object::Instance { parts, .. }) => parts.as_slice(),
@@ -57,7 +58,7 @@ impl<'a> Node<'a> {
         parts.iter().flat_map(|part| &part.contents)
     }
 
-    /// The elements; `None` if the value is not an array.
+    /// The elements of the array; `None` if the value is not an array.
     pub fn elements(self) -> Option<impl Iterator<Item = Self>> {
         match self.object()? {
             Object::Array { elements, .. } => Some(elements.iter().map(move |value| self.at(*value))),
@@ -70,7 +71,7 @@ impl<'a> Node<'a> {
         self.value == Value::Null
     }
 
-    /// The string; `None` if the value is not one.
+    /// The string; `None` if the value is not a string.
     pub fn text(self) -> Option<&'a str> {
         match self.object()? {
             Object::Text(text) => Some(text),
@@ -78,7 +79,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The `int`; `None` if the value is not one.
+    /// The `int`; `None` if the value is not an `int`.
     pub fn int(self) -> Option<i32> {
         match self.value {
             Value::Int(number) => Some(number),
@@ -86,7 +87,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The `boolean`; `None` if the value is not one.
+    /// The `boolean`; `None` if the value is not a `boolean`.
     pub fn boolean(self) -> Option<bool> {
         match self.value {
             Value::Boolean(truth) => Some(truth),
@@ -94,7 +95,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The `long`; `None` if the value is not one.
+    /// The `long`; `None` if the value is not a `long`.
     pub fn long(self) -> Option<i64> {
         match self.value {
             Value::Long(number) => Some(number),

@@ -1,4 +1,4 @@
-//! Bytes to a graph, within bounds.
+//! Reads bytes into a graph, within limits.
 
 use bytes::Buf;
 use thiserror::Error;
@@ -8,8 +8,8 @@ use super::graph::{
 };
 use super::{FIRST_HANDLE, HEADER, code};
 
-/// Limits for reading a stream. The reader needs at most about 50 bytes of memory per value, and its recursion is as
-/// deep as `depth`.
+/// Limits for reading a stream. The reader needs at most about 50 bytes of memory per value, and recurses at most
+/// `depth` levels deep.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// How deeply objects may be nested.
@@ -32,11 +32,11 @@ impl Default for Bounds {
 pub struct ReadError {
     /// The offset at which reading stopped.
     pub at: usize,
-    /// What is wrong at this offset.
+    /// The problem at this offset.
     pub problem: Problem,
 }
 
-/// What is wrong in a stream.
+/// A problem in a stream of Java objects.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// The magic number or the version is wrong.
@@ -45,16 +45,16 @@ pub enum Problem {
     /// The bytes end within the stream.
     #[error("the stream of Java objects ends too early")]
     Truncated,
-    /// An item of this code is not allowed here.
+    /// An item with this code is not allowed at this position.
     #[error("the code 0x{0:02x} cannot be here")]
     Code(u8),
-    /// A reference to an item that does not exist, or is of another kind.
+    /// A reference to an item that does not exist, or that is of another kind.
     #[error("the handle 0x{0:08x} does not stand for what is needed")]
     Handle(u32),
-    /// A text is not valid modified UTF-8, or has half of a surrogate pair.
+    /// A text is not valid modified UTF-8, or has only one half of a surrogate pair.
     #[error("a text is not in modified UTF-8")]
     Text,
-    /// The description of a class is impossible.
+    /// The description of a class is not valid.
     #[error("the class {0:?} cannot have objects that are written like this")]
     Class(String),
     /// The stream exceeds [`Bounds::depth`] or [`Bounds::line`].
@@ -69,7 +69,7 @@ pub enum Problem {
 ///
 /// # Errors
 ///
-/// If the bytes are not such a stream, or exceed the bounds.
+/// If the bytes are not a stream of Java objects, or exceed the bounds.
 pub fn read(bytes: &[u8], bounds: Bounds) -> Result<(Graph, Value), ReadError> {
     let mut reader = Reader {
         bytes,
@@ -91,17 +91,18 @@ struct Reader<'a> {
     /// The remaining bytes.
     bytes: &'a [u8],
     bounds: Bounds,
-    /// How many values were read so far.
+    /// The number of values that were read so far.
     values: u32,
     handles: Vec<Handle>,
     classes: Vec<Class>,
-    /// The number of classes in each class's chain, including itself; `None` until its description is complete.
+    /// The number of classes in each class's chain, including the class itself; `None` until the class's description is
+    /// complete.
     lines: Vec<Option<u32>>,
-    /// The objects; `None` while one is being read.
+    /// The objects that were read; `None` while an object is being read.
     objects: Vec<Option<Object>>,
 }
 
-/// What a handle stands for.
+/// The item that a handle refers to.
 #[derive(Clone, Copy)]
 enum Handle {
     Class(ClassId),
@@ -118,7 +119,7 @@ impl<'a> Reader<'a> {
         self.value(0)
     }
 
-    /// Reads null, or an object.
+    /// Reads null or an object.
     fn value(&mut self, depth: u32) -> Read<Value> {
         let code = self.u8()?;
         self.value_of(code, depth)
@@ -225,7 +226,7 @@ impl<'a> Reader<'a> {
         Ok(self.end_object(id, Object::Array { class, elements }))
     }
 
-    /// Reads the class of an object: its description, or the handle of a complete one.
+    /// Reads the class of an object: the class's description, or the handle of a complete description.
     fn class(&mut self, depth: u32) -> Read<ClassId> {
         match self.u8()? {
             code::CLASS_DESCRIPTOR => self.described_class(depth),
@@ -309,7 +310,7 @@ impl<'a> Reader<'a> {
         value.map_err(|_| Problem::Truncated)
     }
 
-    /// Reads a string, or a reference to an earlier one.
+    /// Reads a string, or a reference to an earlier string.
     fn text(&mut self) -> Read<ObjectId> {
         match self.u8()? {
             code @ (code::STRING | code::LONG_STRING) => self.text_of(code),
@@ -348,7 +349,8 @@ impl<'a> Reader<'a> {
         self.end_object(id, object)
     }
 
-    /// Gives the next object its number and its handle before its contents, which may refer to it.
+    /// Gives the next object its number and its handle, before its contents are read. The contents may refer to the
+    /// object itself.
     fn begin_object(&mut self) -> ObjectId {
         self.objects.push(None);
         let id = ObjectId::last_of(self.objects.len());

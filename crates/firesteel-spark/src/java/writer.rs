@@ -1,16 +1,17 @@
-//! A graph to bytes, as the JVM writes them.
+//! Writes a graph as bytes, in the same way as the JVM.
 
 use bytes::BufMut;
 
 use super::graph::{Class, ClassId, Content, ElementKind, FieldKind, Graph, Object, ObjectId, Value};
 use super::{FIRST_HANDLE, HEADER, code};
 
-/// Writes one value and everything that it refers to. Each class and each object is written once, at its first
-/// occurrence; later occurrences are handles.
+/// Writes one value and everything that the value refers to. Each class and each object is written once, at its first
+/// occurrence; later occurrences are written as handles.
 ///
 /// # Panics
 ///
-/// If the graph is not valid: a part lacks a field's value, or a value has another type than its field or array.
+/// If the graph is not valid: a part lacks a field's value, or the type of a value differs from the type of its field
+/// or array.
 pub fn write(graph: &Graph, root: Value) -> Vec<u8> {
     let mut writer = Writer {
         graph,
@@ -34,7 +35,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes a value that is null or an object.
+    /// Writes a value, which is null or an object.
     fn reference(&mut self, value: Value) {
         match value {
             Value::Null => self.out.put_u8(code::NULL),
@@ -81,7 +82,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Begins an object: its code, its class, and its handle.
+    /// Writes the beginning of an object: its code, and its class. Gives the object its handle.
     fn begin(&mut self, code: u8, class: ClassId, id: ObjectId) {
         self.out.put_u8(code);
         self.class(class);

@@ -21,31 +21,31 @@ pub(crate) const WORKER_URL: &str = "{{WORKER_URL}}";
 /// The placeholder for the path of the jar in an argument.
 pub(crate) const USER_JAR: &str = "{{USER_JAR}}";
 
-/// The property with the Masters.
+/// The property with the URL of the Masters.
 const MASTER: &str = "-Dspark.master=";
 
-/// The property with the file of addresses of the driver's custom resources.
+/// The property with the path of the file that lists the addresses of the driver's custom resources.
 const RESOURCES_FILE: &str = "-Dspark.driver.resourcesFile=";
 
 /// The values that a Worker fills into the command of a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverLocation {
-    /// The address of its Worker. The driver ends when its connection there does.
+    /// The address of the driver's Worker. The driver ends when its connection to this address ends.
     pub worker: Address,
-    /// The Masters that its Worker knows: `spark://host:port[,host:port..]`.
+    /// The URL of the Worker's Masters: `spark://host:port[,host:port..]`.
     pub masters: String,
-    /// The path of its jar, or of its directory if it has no jar.
+    /// The path of the driver's jar. If it has no jar: the path of its directory.
     pub jar: String,
-    /// Its memory in MiB, used as the JVM's heap.
+    /// The driver's memory in MiB, used as the JVM's heap.
     pub memory: i64,
-    /// The path of the file with its custom resources' addresses; `None` if it has none.
+    /// The path of the file with the addresses of the driver's custom resources; `None` if it has none.
     pub resources_file: Option<String>,
 }
 
 /// The program of a cluster driver. `inherited` are the Worker's own environment variables.
 ///
-/// The driver's application registers with the Masters that the Worker knows. A client that submitted the driver by
-/// REST knows only their ports for REST, and may know them by other names.
+/// The driver's application registers with the Masters in the Worker's settings. The submitting client's addresses are
+/// not used: a client that submits by REST knows only the ports for REST, and may use other host names.
 pub fn program(
     driver: &SparkDriver,
     installation: &Installation,
@@ -74,7 +74,7 @@ pub fn program(
 }
 
 impl DriverLocation {
-    /// An argument, with a placeholder replaced if it is the whole argument.
+    /// An argument. If the whole argument is a placeholder, its value.
     fn in_argument(&self, argument: &str) -> String {
         match argument {
             WORKER_URL => format!("spark://Worker@{}", self.worker),
@@ -90,7 +90,7 @@ impl DriverLocation {
 const OF_A_MACHINE: [&str; 5] =
     ["SPARK_ENV_LOADED", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"];
 
-/// Whether a driver gets this variable of its submitter.
+/// Whether a driver gets this environment variable of its submitter.
 pub(crate) fn is_passed_on(name: &str) -> bool {
     !OF_A_MACHINE.contains(&name) && !name.is_empty() && !name.contains(['=', '\0'])
 }

@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 /// An installation of Spark on the Worker's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// Its directory, `SPARK_HOME`.
+    /// The directory of the installation, `SPARK_HOME`.
     pub home: String,
-    /// The directory of its configuration, `SPARK_CONF_DIR` or `conf` in its home.
+    /// The directory of its configuration: `SPARK_CONF_DIR`, or `conf` in the installation.
     pub configuration: String,
-    /// The paths of its `slf4j-api-*.jar`, which Spark 4 puts before all other jars.
+    /// The paths of the installation's `slf4j-api-*.jar`, which Spark 4 puts before all other jars.
     pub first_jars: Vec<String>,
-    /// The words of the file `java-opts` in its configuration.
+    /// The words of the file `java-opts` in the configuration.
     pub java_options: Vec<String>,
 }
 
-/// The environment variables of a process to start. An empty variable counts as unset, as in Spark.
+/// The environment variables of a process that will be started. An empty variable counts as unset, as in Spark.
 #[derive(Clone, Copy, Debug)]
 pub struct Variables<'a> {
     /// Additional variables, which take precedence over the inherited ones.
@@ -27,19 +27,19 @@ pub struct Variables<'a> {
 }
 
 impl<'a> Variables<'a> {
-    /// The process's own value, or else the inherited one. `None` if both are unset or empty.
+    /// The process's own value of a variable. If there is none, the inherited value. `None` if both are unset or empty.
     #[must_use]
     pub fn get(self, name: &str) -> Option<&'a str> {
         self.each(name).next()
     }
 
-    /// Its own value and the inherited one, if they are set.
+    /// The process's own value and the inherited value of a variable, if they are set.
     pub fn each(self, name: &str) -> impl Iterator<Item = &'a str> {
         let values = [self.own.get(name), self.inherited.get(name)].into_iter().flatten();
         values.map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The program that runs Java classes: from `JAVA_HOME`, or else from `PATH`.
+    /// The program that runs Java classes, from `JAVA_HOME`. If that is not set, `java` from `PATH`.
     #[must_use]
     pub fn java(self) -> String {
         self.get("JAVA_HOME").map_or_else(|| "java".to_owned(), |home| format!("{home}/bin/java"))
@@ -62,7 +62,7 @@ impl Installation {
     }
 }
 
-/// Whether an option of the JVM contains a secret, which every user of the machine could read in the process list.
+/// Whether an option of the JVM contains a secret. Every user of the machine could read it in the process list.
 #[must_use]
 pub fn has_secret(option: &str) -> bool {
     let name = option.split('=').next().unwrap_or_default();

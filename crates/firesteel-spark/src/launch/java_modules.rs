@@ -1,10 +1,11 @@
 //! The options that let Spark and its libraries use internals of Java 17 and later.
 //!
-//! Source: Spark 3.3 to 4.3 (`JavaModuleOptions`). Every release gives them to executors; Spark 4 also gives them to
-//! its daemons and to cluster drivers. Those of Spark 3 fail without them on Java 17.
+//! Source: Spark 3.3 to 4.3 (`JavaModuleOptions`). Every release passes these options to executors; Spark 4 also passes
+//! them to its daemons and to cluster drivers. On Java 17, daemons and cluster drivers of Spark 3 fail without these
+//! options.
 
-/// The options, which earlier releases of Java ignore. The module of vector instructions is left out: neither cluster
-/// drivers nor the shuffle service need it.
+/// The options. Earlier releases of Java ignore them. The module of vector instructions is left out, because neither
+/// cluster drivers nor the shuffle service need it.
 pub(crate) const OPTIONS: [&str; 18] = [
     "-XX:+IgnoreUnrecognizedVMOptions",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",

@@ -29,18 +29,18 @@ pub struct Executor {
     pub app: String,
     /// The executor's number in its application (`{{EXECUTOR_ID}}`).
     pub number: i32,
-    /// The number of its resource profile (`{{RESOURCE_PROFILE_ID}}`); 0 is the default profile.
+    /// The number of the executor's resource profile (`{{RESOURCE_PROFILE_ID}}`); 0 is the default profile.
     pub profile: i32,
-    /// Its number of cores (`{{CORES}}`).
+    /// The executor's number of cores (`{{CORES}}`).
     pub cores: i32,
-    /// Its memory in MiB, used as the JVM's heap.
+    /// The executor's memory in MiB, used as the JVM's heap.
     pub memory: i32,
-    /// The address of its Worker. The executor ends when its connection there does, and listens on the Worker's host
-    /// itself.
+    /// The address of the executor's Worker. The executor ends when its connection to this address ends. It listens on
+    /// the Worker's host itself.
     pub worker: Address,
-    /// The path of the file with its custom resources' addresses; `None` if it has none.
+    /// The path of the file with the addresses of the executor's custom resources; `None` if it has none.
     pub resources_file: Option<String>,
-    /// Its scratch directories.
+    /// The executor's scratch directories.
     pub directories: Vec<String>,
 }
 
@@ -71,7 +71,8 @@ pub(crate) fn java_options(command: &JavaCommand) -> impl Iterator<Item = &Strin
     command.java_options.iter().filter(|option| !has_secret(option))
 }
 
-/// The environment variables of a Java class: those of its command, and those that Spark's scripts need.
+/// The environment variables of a Java class: the variables of its command, and the variables that Spark's scripts
+/// need.
 pub(crate) fn environment(
     command: &JavaCommand,
     installation: &Installation,
@@ -88,7 +89,7 @@ pub(crate) fn environment(
 }
 
 impl Executor {
-    /// An argument, with a placeholder replaced if it is the whole argument.
+    /// An argument. If the whole argument is a placeholder, its value.
     fn in_argument(&self, argument: &str) -> String {
         match argument {
             "{{WORKER_URL}}" => format!("spark://Worker@{}", self.worker),

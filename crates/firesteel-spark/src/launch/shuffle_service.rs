@@ -18,9 +18,10 @@ const MEMORY: &str = "1g";
 /// The settings of an external shuffle service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShuffleService {
-    /// The TCP port on which it listens.
+    /// The TCP port on which the service listens.
     pub port: u16,
-    /// The directory in which it stores the registered executors, for the next service.
+    /// The directory in which the service stores the registered executors, so that the next process of the service can
+    /// read them.
     pub database: String,
     /// The properties of the Worker that the service reads, with their values.
     pub properties: Vec<(String, String)>,
@@ -49,8 +50,8 @@ pub fn program(
     Command { program: variables.java(), arguments, environment }
 }
 
-/// The options of the JVM in increasing precedence, since the JVM uses the last value of a property. Values on which
-/// the Worker relies come last.
+/// The options of the JVM, in increasing precedence, because the JVM uses the last value of a property. Values that the
+/// Worker depends on come last.
 fn options(service: &ShuffleService) -> impl Iterator<Item = String> {
     let ShuffleService { port, database, properties, daemon_options, options } = service;
     let property = |(name, value): &(String, String)| format!("-D{name}={value}");

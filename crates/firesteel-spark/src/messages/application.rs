@@ -10,20 +10,21 @@ use crate::dialect::Release;
 use crate::java::Node;
 use crate::scala;
 
-/// What a driver registers at a Master.
+/// The description of an application that a driver registers with a Master.
 ///
 /// Source: Spark's ApplicationDescription, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
-    /// Its name for people (`name`).
+    /// The application's name, for users (`name`).
     pub name: String,
-    /// The user who submitted it (`user`).
+    /// The user who submitted the application (`user`).
     pub user: String,
-    /// The URL of its driver's pages (`appUiUrl`); empty if it has none.
+    /// The URL of the driver's pages (`appUiUrl`); empty if it has none.
     pub ui_url: String,
-    /// `spark.cores.max`: the most cores that it wants.
+    /// `spark.cores.max`: the maximum number of cores that the application wants.
     pub max_cores: Option<i32>,
-    /// The number of executors that it wants at the start (`initialExecutorLimit`). `None`: as many as its cores allow.
+    /// The number of executors that the application wants at the start (`initialExecutorLimit`). `None`: as many as its
+    /// maximum of cores allows.
     pub initial_limit: Option<i32>,
     /// The needs of an executor in the default profile (`defaultProfile`).
     pub profile: Profile,
@@ -34,15 +35,15 @@ pub struct Application {
 /// The needs of an executor: Spark's `ResourceProfile`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Its number; 0 is the default profile of the application.
+    /// The profile's number; 0 is the default profile of the application.
     pub id: i32,
-    /// The amounts by name: `cores`, `memory` in MiB, `offHeap`, `memoryOverhead`, `pyspark.memory`; other names are
-    /// those of custom resources.
+    /// The amounts by name: `cores`, `memory` in MiB, `offHeap`, `memoryOverhead`, `pyspark.memory`; all other names
+    /// are custom resources.
     pub amounts: BTreeMap<String, i64>,
 }
 
 impl Application {
-    /// The most values of an application that is accepted. Spark's have some hundreds.
+    /// The maximum number of values of an application that is accepted. Applications of Spark have some hundreds.
     pub(super) const MOST: u32 = 1 << 14;
 
     pub(super) fn read(application: &Fields<'_>, release: Option<Release>) -> Result<Self, Unreadable> {
@@ -78,7 +79,7 @@ impl Profile {
         Ok(Self { id: profile.int("_id")?, amounts })
     }
 
-    /// The profile of an application before Spark 3.4, which has it in several fields of its own.
+    /// The default profile of an application before Spark 3.4. There, several fields of the application contain it.
     fn of_spark_3_3(application: &Fields<'_>) -> Result<Self, Unreadable> {
         let mut amounts = BTreeMap::new();
         amounts.insert("memory".to_owned(), i64::from(application.int("memoryPerExecutorMB")?));
@@ -117,7 +118,7 @@ pub(super) fn java_command(
     })
 }
 
-/// Reads a map of Spark from profiles to numbers of executors.
+/// Reads one of Spark's maps from profiles to numbers of executors.
 pub(super) fn totals(message: &Fields<'_>, field: &'static str) -> Result<Vec<(Profile, i32)>, Unreadable> {
     let mut totals = Vec::new();
     for (profile, total) in message.entries(field)? {

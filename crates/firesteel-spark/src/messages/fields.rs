@@ -9,10 +9,10 @@ use crate::scala::{self, Mismatch};
 /// Why a message cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unreadable {
-    /// It is not a stream of Java objects.
+    /// The message is not a stream of Java objects.
     #[error(transparent)]
     Stream(#[from] ReadError),
-    /// Its class is not one of the known messages.
+    /// The message's class is not one of the known messages.
     #[error("a message of the class {0}, which is not known here")]
     Unknown(String),
     /// The class lacks a field that the message needs.
@@ -43,13 +43,13 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The object, if it has this class.
+    /// Checks that the object has this class.
     pub(crate) fn of(node: Node<'a>, class: &'static str) -> Result<Self, Unreadable> {
         let object = Self::any(node)?;
         if object.class == class { Ok(object) } else { Err(Unreadable::Unknown(object.class.to_owned())) }
     }
 
-    /// The object, whatever its class.
+    /// Accepts an object of any class.
     pub(crate) fn any(node: Node<'a>) -> Result<Self, Unreadable> {
         match node.class_name() {
             Some(class) => Ok(Self { node, class }),
@@ -57,12 +57,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The graph that it is in.
+    /// The graph that contains the object.
     pub(crate) fn graph(&self) -> &'a Graph {
         self.node.graph
     }
 
-    /// The full name of its class.
+    /// The full name of the object's class.
     pub(crate) fn class_name(&self) -> &'a str {
         self.class
     }

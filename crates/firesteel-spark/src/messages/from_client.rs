@@ -24,12 +24,12 @@ pub struct FromClient {
 pub enum ClientRequest {
     /// Submits a cluster driver (`RequestSubmitDriver`).
     SubmitDriver(Box<DriverSubmission>),
-    /// Asks for the end of a cluster driver (`RequestKillDriver`).
+    /// Requests the end of a cluster driver (`RequestKillDriver`).
     KillDriver {
         /// The id that the Master gave the driver (`driverId`).
         driver: String,
     },
-    /// Asks for the state of a cluster driver (`RequestDriverStatus`).
+    /// Requests the state of a cluster driver (`RequestDriverStatus`).
     DriverStatus {
         /// The id that the Master gave the driver (`driverId`).
         driver: String,
@@ -39,22 +39,22 @@ pub enum ClientRequest {
 /// A submitted cluster driver: Spark's `DriverDescription`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSubmission {
-    /// The URL of its jar (`jarUrl`).
+    /// The URL of the driver's jar (`jarUrl`).
     pub jar: String,
-    /// Its memory in MiB (`mem`).
+    /// The driver's memory in MiB (`mem`).
     pub memory: i32,
-    /// The number of its cores (`cores`).
+    /// The driver's number of cores (`cores`).
     pub cores: i32,
-    /// Whether it is restarted when it fails or its Worker is lost (`supervise`).
+    /// Whether the driver is restarted when it fails or its Worker is lost (`supervise`).
     pub supervise: bool,
     /// The wrapper class that runs the driver's own class (`command`).
     pub command: JavaCommand,
-    /// The number of addresses that it needs of each custom resource, by name (`resourceReqs`).
+    /// The number of addresses that the driver needs of each custom resource, by name (`resourceReqs`).
     pub resources: BTreeMap<String, i64>,
 }
 
 impl FromClient {
-    /// Reads a request; `None` if the message is not one.
+    /// Reads a request; `None` if the message is not a client's request.
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         let request = match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RequestSubmitDriver") => {

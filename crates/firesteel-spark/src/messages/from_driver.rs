@@ -11,16 +11,16 @@ use bytes::Bytes;
 /// Source: Spark's DeployMessages, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromDriver {
-    /// Registers an application. The driver repeats it every 20 s until it is answered.
+    /// Registers an application. The driver repeats the message every 20 s until it gets an answer.
     RegisterApplication(Box<Registration>),
-    /// Sets the number of wanted executors. The answer tells whether the application is known.
+    /// Sets the number of wanted executors. The answer says whether the Master has the application.
     RequestExecutors {
         /// The id that the Master gave the application (`appId`).
         app: String,
-        /// The numbers of wanted executors, including existing ones.
+        /// The numbers of wanted executors. Existing executors count, too.
         wanted: WantedExecutors,
     },
-    /// Requests the end of executors. The answer tells whether the application is known.
+    /// Requests the end of executors. The answer says whether the Master has the application.
     KillExecutors {
         /// The id that the Master gave the application (`appId`).
         app: String,
@@ -29,7 +29,7 @@ pub enum FromDriver {
     },
     /// The application has ended.
     UnregisterApplication {
-        /// The id that the Master gave the application (`appId`); `None` if the driver never got one.
+        /// The id that the Master gave the application (`appId`); `None` if the driver never got an id.
         app: Option<String>,
     },
     /// The driver acknowledges `MasterChanged`.
@@ -39,14 +39,14 @@ pub enum FromDriver {
     },
 }
 
-/// An application, with its driver's dialect.
+/// A driver's registration of an application, with the driver's dialect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
     /// The application. Its command also contains the driver's original description, for Spark's Workers.
     pub application: Application,
-    /// How to write messages for this driver.
+    /// The data that is needed to write messages for this driver.
     pub dialect: Dialect,
-    /// The body of the registration's frame. A restarted Master calls the driver with it: see
+    /// The body of the registration's frame. A restarted Master reads it to call the driver: see
     /// [`Connection::calling`](crate::connection::Connection::calling).
     pub body: Bytes,
 }
@@ -54,14 +54,14 @@ pub struct Registration {
 /// The numbers of executors that an application wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedExecutors {
-    /// For the default profile. Spark 3.3 sends no others here.
+    /// The number for the default profile. Spark 3.3 sends numbers only for this profile.
     OfDefault(i32),
-    /// For each listed profile. Other profiles keep their numbers.
+    /// The number for each listed profile. The numbers of other profiles stay unchanged.
     ByProfile(Vec<(Profile, i32)>),
 }
 
 impl FromDriver {
-    /// Reads a message; `None` if it is not from a driver.
+    /// Reads a message; `None` if the message is not one from a driver.
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterApplication") => {
@@ -105,7 +105,7 @@ impl FromDriver {
 ///
 /// # Errors
 ///
-/// If it is another message.
+/// If the message is not this question.
 pub fn asked_endpoint(object: &[u8]) -> Result<String, Unreadable> {
     let (graph, value) = java::read(object, Bounds::default())?;
     let node = Node { graph: &graph, value };

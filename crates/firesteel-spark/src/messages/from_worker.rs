@@ -29,58 +29,57 @@ pub enum FromWorker {
         executor: i32,
         /// The executor's new state (`state`).
         state: ExecutorState,
-        /// The reason, for people (`message`).
+        /// The reason, as text for a human reader. Spark's field: `message`.
         message: Option<String>,
-        /// The exit status of its process (`exitStatus`): 128 plus the signal's number, if a signal ended it.
+        /// The exit status of the executor's process (`exitStatus`): 128 plus the signal's number, if a signal ended
+        /// it.
         exit_status: Option<i32>,
     },
-    /// Lists what runs on a Worker, after it has registered.
+    /// Lists the executors and cluster drivers that run on a Worker, after the Worker has registered.
     WorkerLatestState {
         /// The id that the Worker chose.
         worker: String,
-        /// The executors that run on the Worker.
         executors: Vec<RunningExecutor>,
         /// The ids of the cluster drivers that run on the Worker.
         drivers: Vec<String>,
     },
-    /// Lists what runs on a Worker, in answer to `MasterChanged`.
+    /// Lists the executors and cluster drivers that run on a Worker, in answer to `MasterChanged`.
     WorkerSchedulerStateResponse {
         /// The id that the Worker chose.
         worker: String,
-        /// The executors that run on the Worker.
         executors: Vec<RunningExecutor>,
         /// The ids of the cluster drivers that run on the Worker.
         drivers: Vec<String>,
     },
-    /// The Worker will end, and accepts nothing more.
+    /// The Worker will end, and accepts no more executors.
     WorkerDecommissioning {
         /// The id that the Worker chose.
         worker: String,
     },
 }
 
-/// A Worker's registration, with its dialect.
+/// A Worker's registration, with the Worker's dialect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerRegistration {
     /// The id that the Worker chose (`id`).
     pub worker: String,
     /// The address on which the Worker listens (`host`, `port`).
     pub address: Address,
-    /// The number of cores that it offers (`cores`).
+    /// The number of cores that the Worker offers (`cores`).
     pub cores: i32,
-    /// The memory that it offers, in MiB (`memory`).
+    /// The memory that the Worker offers, in MiB (`memory`).
     pub memory: i32,
-    /// The addresses of its custom resources, by name.
+    /// The addresses of the Worker's custom resources, by name.
     pub resources: BTreeMap<String, Vec<String>>,
-    /// The URL of its pages (`workerWebUiUrl`).
+    /// The URL of the Worker's pages (`workerWebUiUrl`).
     pub web_ui_url: String,
-    /// The Master's address, as the Worker knows it (`masterAddress`).
+    /// The address that the Worker uses for the Master (`masterAddress`).
     pub master: Address,
-    /// How to write messages for this Worker.
+    /// The data that is needed to write messages for this Worker.
     pub dialect: Dialect,
     /// The possible releases of Spark on the Worker; empty if its release is unknown.
     pub releases: Vec<Release>,
-    /// The body of the registration's frame. A Master that takes over calls the Worker with it.
+    /// The body of the registration's frame. A Master that takes over reads it to call the Worker.
     pub body: Bytes,
 }
 
@@ -91,18 +90,18 @@ pub struct RunningExecutor {
     pub app: String,
     /// The executor's number in its application (`execId`).
     pub executor: i32,
-    /// The number of its resource profile (`rpId`); 0 in Spark 3.3.
+    /// The number of the executor's resource profile (`rpId`); 0 in Spark 3.3.
     pub profile: i32,
-    /// Its number of cores (`cores`).
+    /// The executor's number of cores (`cores`).
     pub cores: i32,
-    /// Its memory in MiB (`memory`).
+    /// The executor's memory in MiB (`memory`).
     pub memory: i32,
-    /// Its state when the list was made (`state`).
+    /// The executor's state when the list was made (`state`).
     pub state: ExecutorState,
 }
 
 impl FromWorker {
-    /// Reads a message; `None` if it is not from a Worker.
+    /// Reads a message; `None` if the message is not one from a Worker.
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterWorker") => {

@@ -8,7 +8,7 @@
 //! - `from_client.rs`, `to_client.rs`: messages from and to clients that submit cluster drivers
 //! - `executor_state.rs`, `driver_state.rs`: the states of an executor and of a cluster driver
 //!
-//! Fields are found by their names, so that a release may have more of them or write them in another order.
+//! Fields are found by their names, so a release may have additional fields, or write the fields in another order.
 
 mod application;
 mod driver_state;
@@ -45,13 +45,13 @@ pub const MASTER: &str = "Master";
 /// A message to a Master, by its sender.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// From a driver with an application.
+    /// A message from a driver with an application.
     Driver(FromDriver),
-    /// From a Worker of Spark.
+    /// A message from a Worker of Spark.
     Worker(FromWorker),
-    /// From a client that submits cluster drivers.
+    /// A message from a client that submits cluster drivers.
     Client(Box<FromClient>),
-    /// The question of anybody whether the Master works.
+    /// The question whether the Master works. Any peer may send it.
     Readyz,
 }
 
@@ -59,7 +59,8 @@ pub enum Message {
 ///
 /// # Errors
 ///
-/// If it is not a stream of Java objects, or its class is not one that Masters receive, or its fields differ.
+/// If the object is not a stream of Java objects, if Masters do not receive messages of its class, or if its fields
+/// differ.
 pub fn read(object: &[u8]) -> Result<Message, Unreadable> {
     let (graph, value) = java::read(object, Bounds::default())?;
     let node = Node { graph: &graph, value };

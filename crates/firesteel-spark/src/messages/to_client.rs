@@ -16,7 +16,7 @@ pub enum ToClient {
     SubmitDriverResponse {
         /// The new id (`driverId`); `None` if the submission was refused.
         driver: Option<String>,
-        /// The Master's explanation, for people (`message`).
+        /// The Master's explanation, as text for a human reader (`message`).
         message: String,
     },
     /// Answers the request to end a cluster driver.
@@ -25,19 +25,19 @@ pub enum ToClient {
         driver: String,
         /// Whether the driver will end (`success`).
         success: bool,
-        /// The Master's explanation, for people (`message`).
+        /// The Master's explanation, as text for a human reader (`message`).
         message: String,
     },
-    /// Answers the question for a driver's state; `None` if the Master does not know the driver.
+    /// Answers the question for a driver's state; `None` if the Master has no such driver.
     DriverStatusResponse(Option<DriverStatus>),
 }
 
-/// The state of a cluster driver, with its Worker.
+/// The state of a cluster driver, with the driver's Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverStatus {
     /// The driver's state (`state`).
     pub state: DriverState,
-    /// The id of its Worker (`workerId`), if it has or had one.
+    /// The id of the driver's Worker (`workerId`), if the driver has or had one.
     pub worker: Option<String>,
     /// The Worker's address (`workerHostPort`).
     pub address: Option<Address>,
@@ -48,8 +48,8 @@ pub struct DriverStatus {
 impl ToClient {
     /// Writes the answer as a Java object, with these classes.
     ///
-    /// Its reference to the Master is null: clients of 3.3 to 4.3 store it and never use it, and its classes differ
-    /// from release to release.
+    /// The reference to the Master in the answer is null, because its classes differ between releases. Clients of 3.3
+    /// to 4.3 store the reference, but never use it.
     pub fn write(&self, vocabulary: &ClassNames) -> Vec<u8> {
         let mut composer = Composer::new(vocabulary);
         let root = self.compose(&mut composer);

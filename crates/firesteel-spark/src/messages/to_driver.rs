@@ -10,7 +10,7 @@ use crate::dialect::{
 use crate::envelope::Address;
 use crate::java::Value;
 
-/// A message from a Master to a driver's endpoint `AppClient`. None has an answer.
+/// A message from a Master to a driver's endpoint `AppClient`. The driver answers none of these messages.
 ///
 /// Source: Spark's DeployMessages, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,48 +19,49 @@ pub enum ToDriver {
     RegisteredApplication {
         /// The id that the Master gave the application (`appId`).
         app: String,
-        /// The Master's address, as the driver knows it.
+        /// The address that the driver uses for the Master.
         master: Address,
     },
     /// An executor is being started.
     ExecutorAdded {
-        /// Its number in the application (`id`).
+        /// The executor's number in the application (`id`).
         executor: i32,
-        /// The id of its Worker (`workerId`).
+        /// The id of the executor's Worker (`workerId`).
         worker: String,
-        /// The address of its Worker (`hostPort`).
+        /// The address of the executor's Worker (`hostPort`).
         address: Address,
-        /// Its number of cores (`cores`).
+        /// The executor's number of cores (`cores`).
         cores: i32,
-        /// Its memory in MiB (`memory`).
+        /// The executor's memory in MiB (`memory`).
         memory: i32,
     },
     /// An executor's state has changed.
     ExecutorUpdated {
-        /// Its number in the application (`id`).
+        /// The executor's number in the application (`id`).
         executor: i32,
         /// The executor's new state (`state`).
         state: ExecutorState,
-        /// The reason, for people (`message`).
+        /// The reason, as text for a human reader. Spark's field: `message`.
         message: Option<String>,
-        /// The exit status of its process (`exitStatus`): 128 plus the signal's number, if a signal ended it.
+        /// The exit status of the executor's process (`exitStatus`): 128 plus the signal's number, if a signal ended
+        /// it.
         exit_status: Option<i32>,
-        /// The executor's host (`workerHost`), if the whole host is lost. Without it a driver blames the executor's
-        /// tasks for its end.
+        /// The executor's host (`workerHost`), if the whole host is lost. If the host is not named, the driver counts
+        /// the end of the executor as a failure of its tasks.
         lost_host: Option<String>,
     },
-    /// A Worker is lost. The driver forgets shuffle data that executors stored there.
+    /// A Worker is lost. The driver then no longer uses shuffle data that executors stored on the Worker.
     WorkerRemoved {
         /// The lost Worker's id (`id`).
         worker: String,
         /// The lost Worker's host (`host`).
         host: String,
-        /// The reason, for people (`message`).
+        /// The reason, as text for a human reader. Spark's field: `message`.
         message: String,
     },
     /// The Master has ended the application.
     ApplicationRemoved {
-        /// How it ended (`message`): `KILLED` or `FAILED`.
+        /// How the application ended (`message`): `KILLED` or `FAILED`.
         message: String,
     },
     /// Another Master has taken over.
@@ -120,7 +121,7 @@ impl ToDriver {
     }
 }
 
-/// The Java object that answers a question with `true` or `false`. It is the same in every release.
+/// The Java object that answers a question with `true` or `false`. The object is the same in every release.
 pub fn answer(yes: bool) -> Vec<u8> {
     let vocabulary = ClassNames::of(Generation::Scala2_13);
     let mut composer = Composer::new(&vocabulary);

@@ -10,7 +10,7 @@ use crate::dialect::{
 use crate::envelope::Address;
 use crate::java::Value;
 
-/// A message from a Master to a Worker's endpoint `Worker`. None has an answer.
+/// A message from a Master to a Worker's endpoint `Worker`. The Worker answers none of these messages.
 ///
 /// Source: Spark's DeployMessages, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,10 +28,10 @@ pub enum ToWorker {
     },
     /// The Worker's registration is refused.
     RegisterWorkerFailed {
-        /// The reason, for people (`message`).
+        /// The reason, as text for a human reader. Spark's field: `message`.
         message: String,
     },
-    /// The Master does not know the Worker, which has to register again.
+    /// The Master has not registered the Worker, so the Worker has to register again.
     ReconnectWorker {
         /// The sending Master's URL (`masterUrl`).
         master_url: String,
@@ -70,15 +70,15 @@ pub struct Launch {
     pub app: String,
     /// The executor's number in its application (`execId`).
     pub executor: i32,
-    /// The number of its resource profile (`rpId`); 0 is the default profile.
+    /// The number of the executor's resource profile (`rpId`); 0 is the default profile.
     pub profile: i32,
     /// The application's description as its driver sent it (`appDesc`).
     pub description: Fragment,
-    /// Its number of cores (`cores`).
+    /// The executor's number of cores (`cores`).
     pub cores: i32,
-    /// Its memory in MiB (`memory`).
+    /// The executor's memory in MiB (`memory`).
     pub memory: i32,
-    /// The addresses of its custom resources, by name (`resources`).
+    /// The addresses of the executor's custom resources, by name (`resources`).
     pub resources: BTreeMap<String, Vec<String>>,
 }
 

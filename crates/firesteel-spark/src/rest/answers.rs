@@ -1,4 +1,4 @@
-//! The protocol's answers, in Spark's words.
+//! The answers of the REST protocol, worded like the answers of Spark's Master.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::{DriverView, KillDriverAnswer, SubmitDriverAnswer};
@@ -69,13 +69,13 @@ fn killing_all(success: bool, message: String) -> Answer {
     Answer::of(200, "KillAllSubmissionResponse", &[("message", message.into()), ("success", success.into())])
 }
 
-/// Answers the request to clear ended entries.
+/// Answers the request to remove ended entries from the lists.
 #[must_use]
 pub fn cleared() -> Answer {
     Answer::of(200, "ClearResponse", &[("message", "".into()), ("success", true.into())])
 }
 
-/// Answers with the state of a cluster driver; `None` if the Master does not know it.
+/// Answers with the state of a cluster driver. `view` is `None` if the Master does not know the driver.
 #[must_use]
 pub fn status(id: &str, view: Option<&DriverView>) -> Answer {
     let message = view.and_then(|view| exception(&view.state));
@@ -98,13 +98,13 @@ fn from_the_cluster(message: String) -> String {
     format!("Exception from the cluster:\n{message}")
 }
 
-/// Answers that the Master leads.
+/// Answers that the Master is the leader.
 #[must_use]
 pub fn ready() -> Answer {
     Answer::of(200, "ReadyzResponse", &[("message", "".into()), ("success", true.into())])
 }
 
-/// The answer of a Master that does not lead. A client then asks the next one.
+/// The answer of a Master that is not the leader. The client then tries the next Master.
 #[must_use]
 pub fn not_leading(call: &Call, state: NotAlive) -> Answer {
     match call {
@@ -137,7 +137,7 @@ pub fn unreadable(why: &str) -> Answer {
     malformed(why)
 }
 
-/// Refuses a request that a web page sent through a browser. Spark's Master obeys it.
+/// Refuses a request that a web page sent through a browser. Spark's Master would perform the request.
 #[must_use]
 pub fn of_a_page() -> Answer {
     error(

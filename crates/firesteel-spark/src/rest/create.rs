@@ -18,7 +18,7 @@ use crate::words::words;
 pub struct Submission {
     /// The jar and the command of the driver.
     pub driver: SparkDriver,
-    /// Its cores, memory and custom resources, and whether it is supervised.
+    /// The driver's cores, memory and custom resources, and whether the driver is supervised.
     pub wanted: Wanted,
     /// Fields of the request that the protocol does not have. The answer lists them.
     pub unknown_fields: Vec<String>,
@@ -39,14 +39,15 @@ const FIELDS: [&str; 8] = [
     "environmentVariables",
 ];
 
-/// The `action` of such a request.
+/// The `action` of a request to create a submission.
 const REQUEST: &str = "CreateSubmissionRequest";
 
 impl Submission {
     /// Reads the body of a request.
     ///
     /// Source: Spark 4.0.1 (`CreateSubmissionRequest`, `StandaloneSubmitRequestServlet`). For an unknown action or a
-    /// fractional number of cores, Spark answers with status 500 and a page; here it is 400 and JSON.
+    /// fractional number of cores, Spark answers with status 500 and a page. This code answers with status 400 and
+    /// JSON.
     pub(super) fn read(body: &[u8], variable: impl Fn(&str) -> Option<String>) -> Result<Self, Answer> {
         let no_action = || {
             let text = String::from_utf8_lossy(body);
@@ -151,7 +152,7 @@ fn release(version: &str) -> Option<String> {
     [major, minor].into_iter().all(is_number).then(|| format!("{major}.{minor}"))
 }
 
-/// Replaces a value that is a variable's name in braces by the variable's value, if the Master has it.
+/// Replaces a value of the form `{{NAME}}` with the value of the variable `NAME`, if the Master has this variable.
 fn filled(value: String, variable: impl Fn(&str) -> Option<String>) -> String {
     let name = value.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
     name.and_then(variable).unwrap_or(value)
@@ -177,7 +178,7 @@ fn megabytes(properties: &BTreeMap<String, String>, name: &str) -> Result<Option
     read(properties, name, "an amount of memory, such as 512m or 2g", memory::mebibytes)
 }
 
-/// The value of a property, if it is set.
+/// The value of a property, parsed by the given function. `None` if the property is not set.
 fn read<T>(
     properties: &BTreeMap<String, String>,
     name: &str,
@@ -190,7 +191,7 @@ fn read<T>(
         .ok_or_else(|| answers::invalid(REQUEST, &format!("{name} has to be {expected}, not {text:?}")))
 }
 
-/// The fields of a request, by type. Numbers and booleans may be texts, as in Spark.
+/// The fields of a request, by type. As in Spark, numbers and booleans may be given as texts.
 struct Request<'a> {
     fields: &'a JsonFields,
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-/// The fields of an object, including repeated names.
+/// The fields of an object. Repeated names are kept.
 pub(super) struct JsonFields(pub(super) Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for JsonFields {
@@ -33,7 +33,7 @@ impl<'de> Visitor<'de> for Collect {
 }
 
 impl JsonFields {
-    /// The last value of this name.
+    /// The last value that has this name.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().rev().find(|(field, _)| field == name).map(|(_, value)| value)
     }

@@ -1,4 +1,4 @@
-//! Spark's REST protocol for submissions, without I/O: from a request to a call, and from the Master's answer to JSON.
+//! Spark's REST protocol for submissions, without I/O: converts a request to a call, and the Master's answer to JSON.
 //!
 //! ```text
 //!  method, path, body --read--> Call --(the Master)--> answers.rs --> status and JSON
@@ -9,7 +9,7 @@
 //! - `path.rs`: the action of a path
 //! - `create.rs`: a submitted cluster driver
 //! - `fields.rs`: the fields of a JSON object in their order
-//! - `answers.rs`: the Master's answers, in Spark's words
+//! - `answers.rs`: the Master's answers, worded like those of Spark's Master
 //!
 //! Source: Spark Master, 4.0.1 (`StandaloneRestServer`); its answers are recorded in `fixtures/spark/rest`.
 
@@ -31,11 +31,11 @@ pub struct Asked<'a> {
     pub method: &'a str,
     /// The URL's path, with its escapes.
     pub path: &'a str,
-    /// The body's bytes; empty if there are none.
+    /// The bytes of the body; empty if the request has no body.
     pub body: &'a [u8],
 }
 
-/// What a client asks of the Master.
+/// A request of a client to the Master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Submit a cluster driver.
@@ -48,11 +48,11 @@ pub enum Call {
     Clear,
     /// Return the state of the cluster driver with this id.
     Status(String),
-    /// Return whether the Master leads.
+    /// Return whether the Master is the leader.
     Readyz,
 }
 
-/// Reads a request. `variable` is the value of one of the Master's own variables.
+/// Reads a request. `variable` returns the value of one of the Master's own environment variables.
 ///
 /// # Errors
 /// The request is not part of the protocol; the error is the answer to send.

@@ -18,7 +18,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// The action of this name, with its HTTP method.
+    /// The action with this name, and the HTTP method that it needs.
     fn named(name: &str) -> Option<(Self, &'static str)> {
         Some(match name {
             "create" => (Self::Create, "POST"),

@@ -81,7 +81,8 @@ fn until_the_mark<'a>(objects: impl Iterator<Item = Node<'a>>, mark: &str) -> Op
     None
 }
 
-/// A collection of 2.13: the number of elements, then the elements; or -1, the elements, and a mark.
+/// A collection of Scala 2.13. Its data are the number of elements and then the elements, or -1, the elements, and an
+/// end mark.
 fn proxied(node: Node<'_>) -> Option<Vec<Node<'_>>> {
     let Some(Content::Block(count)) = node.contents().next() else { return None };
     let count = i32::from_be_bytes(count.as_slice().try_into().ok()?);
@@ -103,7 +104,7 @@ fn first<'a>(node: Node<'a>, count: &str, array: &str) -> Option<Vec<Node<'a>>> 
     Some(found)
 }
 
-/// A vector of 2.12: a tree of arrays with 32 places each. The elements lie between two positions of it.
+/// A vector of 2.12: a tree of arrays with 32 places each. The vector's elements lie between two positions of the tree.
 fn vector(node: Node<'_>) -> Option<Vec<Node<'_>>> {
     // Arrays that refer to themselves could make very many places from few bytes.
     const DEEPEST: usize = 3;
@@ -131,8 +132,8 @@ fn vector(node: Node<'_>) -> Option<Vec<Node<'_>>> {
     Some(level.get(start..end)?.to_vec())
 }
 
-/// A map of up to four entries has them in fields: `key1`, `value1`, `key2`, and so on. In 2.13 the class's name
-/// precedes these names.
+/// A map with up to four entries stores the entries in fields: `key1`, `value1`, `key2`, and so on. In 2.13 the class's
+/// name precedes these names.
 fn small_map(node: Node<'_>, size: usize) -> Option<Vec<(Node<'_>, Node<'_>)>> {
     let field =
         |name: String| node.find_field(|field| field.rsplit("$$").next().is_some_and(|last| last == name));

@@ -1,7 +1,8 @@
 //! Values of Scala's library in Java's streams, as Scala 2.12 (Spark 3) and 2.13 (Spark 4) write them.
 //!
-//! The two write nearly everything differently: 2.13 replaces each collection and each singleton by a proxy; 2.12
-//! writes most of them field by field. Readers here accept both, and reject unknown classes by name.
+//! The two versions write nearly everything differently. Scala 2.13 replaces each collection and each singleton by a
+//! proxy. Scala 2.12 writes most of them field by field. The functions here accept both formats. For an unknown class,
+//! the error contains the class's name.
 //!
 //! - `values.rs`: options, boxed numbers, singletons, values of enumerations
 //! - `collections.rs`: sequences and maps
@@ -16,7 +17,7 @@ use crate::java::{Node, Value};
 pub use collections::{elements, entries};
 pub use values::{enumeration_id, integer, option, singleton};
 
-/// The error that a value is not of the kind that a message needs.
+/// The error that a value does not have the kind that a message needs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("found {found} instead of {wanted}")]
 pub struct Mismatch {

@@ -5,7 +5,7 @@ use crate::java::{Node, Object};
 
 /// The class of an `object` of Scala, such as `scala.None$`; `None` for everything else.
 ///
-/// Scala 2.12 writes it as an object of its class, 2.13 as a proxy that names the class.
+/// Scala 2.12 writes the `object` as an object of its class. Scala 2.13 writes a proxy that names the class.
 pub fn singleton(node: Node<'_>) -> Option<&str> {
     let name = node.class_name()?;
     if name == "scala.runtime.ModuleSerializationProxy" {
@@ -35,7 +35,7 @@ pub fn option(node: Node<'_>) -> Result<Option<Node<'_>>, Mismatch> {
 ///
 /// # Errors
 ///
-/// If the value is neither.
+/// If the value is neither a boxed nor a plain `int`.
 pub fn integer(node: Node<'_>) -> Result<i32, Mismatch> {
     let boxed = || node.field("value").filter(|_| node.class_name() == Some("java.lang.Integer"));
     let number = node.int().or_else(|| boxed()?.int());
@@ -47,7 +47,7 @@ pub fn integer(node: Node<'_>) -> Result<i32, Mismatch> {
 ///
 /// # Errors
 ///
-/// If the value is not of an `Enumeration`.
+/// If the value does not belong to an `Enumeration`.
 pub fn enumeration_id(node: Node<'_>) -> Result<(&str, i32), Mismatch> {
     let id = node.field("i").filter(|_| node.class_name() == Some("scala.Enumeration$Val"));
     let id = id.and_then(Node::int);

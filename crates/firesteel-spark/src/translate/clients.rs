@@ -1,4 +1,5 @@
-//! Answers to clients that submit cluster drivers, by REST and by the classic gateway, in the words of Spark's Master.
+//! Answers to clients that submit cluster drivers by REST or by the classic gateway. The texts are those of Spark's
+//! Master.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,35 +19,35 @@ use crate::jar::{Jar, Unfetchable};
 use crate::launch::driver::{USER_JAR, WORKER_URL, WRAPPER, is_passed_on};
 use crate::messages::{self, DriverStatus, DriverSubmission, ToClient};
 
-/// The state of a Master that does not lead.
+/// The state of a Master that is not the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotAlive {
-    /// Another Master leads, or none yet.
+    /// Another Master is the leader, or there is no leader yet.
     Standby,
-    /// It reads its state, and will then lead.
+    /// The Master is reading its state. After that, it will be the leader.
     Recovering,
 }
 
 impl NotAlive {
-    /// Why it accepts no submission.
+    /// Why the Master accepts no submission.
     #[must_use]
     pub fn no_submissions(self) -> String {
         self.not_alive("accept driver submissions")
     }
 
-    /// Why it ends no cluster driver.
+    /// Why the Master ends no cluster driver.
     #[must_use]
     pub fn no_kills(self) -> String {
         self.not_alive("kill drivers")
     }
 
-    /// Why it cannot report on cluster drivers.
+    /// Why the Master cannot report on cluster drivers.
     #[must_use]
     pub fn no_status(self) -> String {
         self.not_alive("request driver status")
     }
 
-    /// Clients try the next Master when they read these words. Source: Spark Master, 4.0.1.
+    /// The text for this state. Clients try the next Master when they read it. Source: Spark Master, 4.0.1.
     fn not_alive(self, what: &str) -> String {
         let state = match self {
             Self::Standby => "STANDBY",
@@ -61,21 +62,21 @@ impl NotAlive {
 pub struct Wanted {
     /// The number of cores; Spark's default is 1.
     pub cores: i64,
-    /// Its memory in MiB.
+    /// The driver's memory in MiB.
     pub memory: i64,
-    /// Whether it is restarted when it fails or its Worker is lost.
+    /// Whether the driver is restarted when it fails or its Worker is lost.
     pub supervise: bool,
-    /// The number of addresses that it needs of each custom resource, by name.
+    /// The number of addresses that the driver needs of each custom resource, by name.
     pub resources: BTreeMap<String, i64>,
 }
 
-/// Why a cluster driver of Spark is refused.
+/// Why a Spark cluster driver is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitDriver {
-    /// No Worker can fetch its jar.
+    /// No Worker can fetch the driver's jar.
     #[error(transparent)]
     Jar(#[from] Unfetchable),
-    /// It needs an impossible number of addresses.
+    /// The driver needs an impossible number of addresses.
     #[error(
         "a driver cannot have {amount} addresses of {name}: spark.driver.resource.{name}.amount is a number from 0 on"
     )]
@@ -85,18 +86,18 @@ pub enum UnfitDriver {
         /// The requested number of addresses.
         amount: i64,
     },
-    /// Its command differs from that of Spark's clients.
+    /// The driver's command differs from the commands of Spark's clients.
     #[error(
         "a cluster driver has to be started by {WRAPPER} with {WORKER_URL}, {USER_JAR} and a class; submit it with spark-submit"
     )]
     Command,
 }
 
-/// The submission of a cluster driver of Spark to the Master. The user is the one in the driver's variables, or else
-/// `otherwise`.
+/// The request to the Master that submits a Spark cluster driver. The user comes from the driver's variables. If they
+/// name no user, `otherwise` is used.
 ///
 /// # Errors
-/// No Worker can fetch its jar, or it requests a negative number of addresses.
+/// No Worker can fetch the driver's jar, or the driver requests a negative number of addresses.
 pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<ClientToMaster, UnfitDriver> {
     Jar::of(&driver.jar)?;
     let named = driver.command.environment.get("SPARK_USER").filter(|user| !user.is_empty());
@@ -120,8 +121,8 @@ pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<Cl
     Ok(ClientToMaster::RequestSubmitDriver(Box::new(description)))
 }
 
-/// Translates the submission of a client of one of these releases by the classic gateway. Such a client sends all its
-/// environment variables; the driver gets only Spark's own.
+/// Translates a submission that came by the classic gateway, from a client of one of these releases. The client sends
+/// all of its environment variables; the driver gets only Spark's own variables.
 ///
 /// # Errors
 /// No Worker can start the driver.
@@ -153,7 +154,7 @@ pub fn submission(submission: DriverSubmission, releases: &[&str]) -> Result<Cli
 const V4_3: &str = "4.3";
 
 /// Whether a client of 4.3 or later made this command. Such a command has only Spark's own variables, or the setting
-/// that makes the client send all.
+/// that makes the client send all variables.
 ///
 /// Source: Spark's DriverEnvironment, 4.3.0.
 fn is_of_4_3(command: &JavaCommand) -> bool {
@@ -169,13 +170,13 @@ pub fn to_submitter(answer: &SubmitDriverAnswer) -> ToClient {
     ToClient::SubmitDriverResponse { driver, message }
 }
 
-/// The classic gateway's refusal of a cluster driver, in these words.
+/// The classic gateway's refusal of a cluster driver, with this text.
 #[must_use]
 pub fn refusal(why: String) -> ToClient {
     ToClient::SubmitDriverResponse { driver: None, message: why }
 }
 
-/// The words for a cluster driver that the Master refuses for this reason.
+/// The text for a cluster driver that the Master refuses for this reason.
 fn words_of_refusal(why: &dyn fmt::Display) -> String {
     format!("the Master refuses the driver: {why}")
 }

@@ -15,7 +15,7 @@ use crate::envelope::Address;
 use crate::messages::{self, Application, Profile, ToDriver, WantedExecutors};
 use crate::shares::{self, RESOURCES};
 
-/// Why a request of a driver of Spark is refused.
+/// Why a request of a Spark driver is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unfit {
     /// An amount is negative.
@@ -50,7 +50,7 @@ pub enum Unfit {
 }
 
 /// The variable of an application's executors with its queue: `spark.executorEnv.FIRESTEEL_QUEUE`. Spark has no queues,
-/// so that its drivers cannot name one in another way.
+/// so its drivers cannot name a queue in another way.
 pub const QUEUE: &str = "FIRESTEEL_QUEUE";
 
 /// The variable of an application's executors with its priority in its queue.
@@ -98,8 +98,8 @@ pub fn application(application: Application) -> Result<ApplicationDescription, U
     Ok(ApplicationDescription::new(Submitter { name, user }, wanted, placing, work))
 }
 
-/// Translates an executor's needs. Spark's Master counts only cores, memory and custom resources: the memory that a JVM
-/// needs beside its heap is not counted.
+/// Translates an executor's needs. Spark's Master counts only cores, memory and custom resources: memory that a JVM
+/// needs in addition to its heap is not counted.
 ///
 /// # Errors
 ///
@@ -120,7 +120,7 @@ pub fn profile(profile: &Profile) -> Result<ResourceProfile, Unfit> {
     Ok(needed)
 }
 
-/// Translates the numbers of executors that an application wants. `default` is its default profile.
+/// Translates the numbers of executors that an application wants. `default` is the application's default profile.
 ///
 /// # Errors
 ///
@@ -143,23 +143,23 @@ pub fn targets(wanted: &WantedExecutors, default: &ResourceProfile) -> Result<Ve
     }
 }
 
-/// The executors in a driver's list. Texts that are not numbers are ignored, as in Spark's Master.
+/// The executors that a driver's list names. Texts that are not numbers are ignored, as in Spark's Master.
 pub fn executors(named: &[String]) -> Vec<ExecutorId> {
     named.iter().filter_map(|number| number.parse().ok().map(ExecutorId)).collect()
 }
 
-/// What a message of the Master becomes for a driver of Spark.
+/// The translation of a Master's message for a Spark driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutgoingMessage {
     /// A message of Spark.
     Message(ToDriver),
-    /// The answer to the driver's oldest request that waits for one.
+    /// The answer to the oldest request of the driver that waits for an answer.
     Answer(bool),
-    /// Spark has no message for it.
+    /// Spark has no corresponding message.
     Nothing,
 }
 
-/// Translates the Master's message for a driver that knows the Master by this address.
+/// Translates the Master's message for a driver. `master` is the address that the driver uses for the Master.
 pub fn to_driver(message: &MasterToDriver, master: &Address) -> OutgoingMessage {
     let told = match message {
         MasterToDriver::RegisteredApplication { app, .. } => {
@@ -187,7 +187,7 @@ pub fn to_driver(message: &MasterToDriver, master: &Address) -> OutgoingMessage 
     told.map_or(OutgoingMessage::Nothing, OutgoingMessage::Message)
 }
 
-/// A new executor; `None` if a number exceeds Spark's range.
+/// Reports a new executor; `None` if a number exceeds Spark's range.
 fn executor_added(
     executor: ExecutorId,
     worker: &WorkerId,
@@ -204,8 +204,8 @@ fn executor_added(
     })
 }
 
-/// An executor will be ended. The driver then does not count its tasks as failed. `None` if its number exceeds Spark's
-/// range.
+/// Reports that an executor will be ended, so that the driver does not count its tasks as failed. `None` if the
+/// executor's number exceeds Spark's range.
 fn executor_leaving(executor: ExecutorId, host: Option<String>) -> Option<ToDriver> {
     let message = if host.is_some() { "worker decommissioned" } else { "preempted" };
     Some(ToDriver::ExecutorUpdated {
@@ -217,7 +217,7 @@ fn executor_leaving(executor: ExecutorId, host: Option<String>) -> Option<ToDriv
     })
 }
 
-/// An executor's new state; `None` if its number exceeds Spark's range.
+/// Reports an executor's new state; `None` if the executor's number exceeds Spark's range.
 ///
 /// Source: Spark Worker and Master, 4.0.1. The end of a process by a signal n is reported as 128 + n, as in Java.
 fn executor_updated(
@@ -246,7 +246,7 @@ fn executor_updated(
     })
 }
 
-/// The exit status for a driver. An executor that was ended on request has none.
+/// The exit status to report to a driver. `None` for an executor that was ended on request.
 fn told_status(state: &ExecutorState) -> Option<i32> {
     match state {
         ExecutorState::Exited(status) => Some(status.shell_code()),
@@ -258,7 +258,8 @@ fn told_status(state: &ExecutorState) -> Option<i32> {
     }
 }
 
-/// The end of an application, unless its driver ended it: Spark's word, then the reason.
+/// Reports the end of an application: Spark's word, and then the reason. `None` if the driver itself ended the
+/// application.
 fn application_removed(end: &ApplicationEnd) -> Option<ToDriver> {
     let word = match end {
         ApplicationEnd::Finished { .. } | ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {

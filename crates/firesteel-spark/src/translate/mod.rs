@@ -1,7 +1,7 @@
-//! Converts between Spark's messages and those of the state machines.
+//! Converts between Spark's messages and the messages of the state machines.
 //!
-//! Ids, amounts and states have the same meaning on both sides. If a value does not fit, the request is refused with a
-//! sentence; no value is clipped.
+//! Ids, amounts and states have the same meaning on both sides. If a value is out of range, the request is refused with
+//! an explanation; no value is clipped.
 //!
 //! - `drivers.rs`: applications, the executors that they want, and messages to their drivers
 //! - `workers.rs`: Workers of Spark, and messages to them

@@ -23,7 +23,7 @@ use crate::shares::told_to_spark;
 /// Why a Worker of Spark is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitWorker {
-    /// Its release is unknown, so it may not be able to run the executors.
+    /// The Worker's release is unknown, so the Worker may not be able to run the executors.
     #[error("this Master does not know the Worker's release of Spark: start `firesteel worker` there")]
     Release,
 }
@@ -31,7 +31,7 @@ pub enum UnfitWorker {
 /// Why an executor cannot be launched on a Worker of Spark.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unordered {
-    /// It is a program. A Worker of Spark starts only Spark's Java classes.
+    /// The executor is a program. A Worker of Spark starts only Spark's Java classes.
     #[error("a Worker of Spark's runs only executors of Spark's")]
     Program,
     /// A number exceeds Spark's range.
@@ -43,7 +43,7 @@ pub enum Unordered {
 ///
 /// # Errors
 ///
-/// If its release is unknown.
+/// If the Worker's release of Spark is unknown.
 pub fn worker(registration: &WorkerRegistration) -> Result<WorkerDescription, UnfitWorker> {
     let WorkerRegistration { worker, address, cores, memory, resources, releases, .. } = registration;
     let numbers = releases.iter().copied().flat_map(Release::numbers).copied();
@@ -58,7 +58,7 @@ pub fn worker(registration: &WorkerRegistration) -> Result<WorkerDescription, Un
     Ok(description.with_label(Some(label)))
 }
 
-/// Translates an executor's state in a Worker's report; `None` if Workers do not report this state.
+/// Translates an executor's state in a Worker's report; `None` for a state that Workers do not report.
 pub fn report(
     app: &str,
     executor: i32,
@@ -89,14 +89,15 @@ pub fn latest_state(executors: &[RunningExecutor]) -> Vec<ExecutorReport> {
     reports.flatten().collect()
 }
 
-/// The executor's key; `None` if the number is negative.
+/// The executor's key; `None` if the executor's number is negative.
 fn key(app: &str, executor: i32) -> Option<ExecutorKey> {
     let executor = ExecutorId(u32::try_from(executor).ok()?);
     Some(ExecutorKey { app: AppId::new(app), executor })
 }
 
-/// Translates the Master's message for a Worker that knows the Master by this address. `dialled` is the Master's
-/// address in its registration. `None` if Spark's Workers get no such message, or get it in another way: see [`order`].
+/// Translates the Master's message for a Worker. `master` is the address that the Worker uses for the Master, and
+/// `dialled` is the Master's address in the Worker's registration. `None` if Spark's Workers get no such message, or
+/// get it in another way: see [`order`].
 pub fn to_worker(
     message: &MasterToWorker,
     master: &envelope::Address,
@@ -134,7 +135,7 @@ pub fn to_worker(
 ///
 /// # Errors
 ///
-/// If it is not an executor of Spark, or its numbers exceed Spark's range.
+/// If the executor is not one of Spark's, or its numbers exceed Spark's range.
 pub fn order(launch: &ExecutorLaunch) -> Result<Order<'_>, Unordered> {
     let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
     let ExecutorCommand::Java(command) = &work.command else { return Err(Unordered::Program) };

@@ -1,4 +1,4 @@
-//! The attempt of an ApplicationMaster, and the token that proves it.
+//! The attempt of an ApplicationMaster, and the token that authenticates it.
 
 use std::env;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use firesteel_yarn::messages::security::Token;
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub id: ApplicationAttemptId,
-    /// The token by which the ResourceManager recognises it.
+    /// The token by which the ResourceManager recognises the attempt.
     pub token: Token,
-    /// The name or address of this machine at which drivers reach it. It listens there.
+    /// The name or address of this machine at which drivers can reach it. The ApplicationMaster listens at this host.
     pub host: String,
-    /// Other tokens, for executors. The token above is never among them.
+    /// Other tokens, for executors. The token for the ResourceManager is never among them.
     pub credentials: Credentials,
 }
 
@@ -39,11 +39,11 @@ pub enum NoAttempt {
 }
 
 impl Attempt {
-    /// The attempt of the container that this process is in, from its environment: `CONTAINER_ID`,
+    /// The attempt to which this process's container belongs. It is read from the environment variables `CONTAINER_ID`,
     /// `NM_HOST` and `HADOOP_TOKEN_FILE_LOCATION`.
     ///
     /// # Errors
-    /// The process is not in such a container.
+    /// The process is not in a container of an ApplicationMaster.
     pub fn of_container() -> Result<Self, NoAttempt> {
         let variable = |name| env::var(name).map_err(|_| NoAttempt::Variable(name));
         let container: ContainerId = variable("CONTAINER_ID")?.parse()?;
@@ -59,7 +59,7 @@ impl Attempt {
         Ok(Self { id, token, host, credentials })
     }
 
-    /// An attempt without a container, which has only the token of the application's report.
+    /// An attempt without a container. The only token is the one in the application's report.
     #[must_use]
     pub fn unmanaged(id: ApplicationAttemptId, token: Token, host: impl Into<String>) -> Self {
         Self { id, token, host: host.into(), credentials: Credentials::default() }

@@ -1,4 +1,4 @@
-//! The launch context of an executor for its NodeManager: command, environment and files.
+//! The launch context of an executor, for the NodeManager: command, environment and files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,10 +21,10 @@ use firesteel_daemons::worker::environment;
 
 /// The variable with the NodeManager page that shows the executor's output.
 const LOG_URL: &str = "FIRESTEEL_LOG_URL";
-/// The variable with the submitting user, who is part of the address of log pages.
+/// The variable with the submitting user. The user is part of the address of log pages.
 const USER: &str = "SPARK_USER";
 
-/// What the containers of all executors share.
+/// The data that the containers of all executors have in common.
 #[derive(Debug)]
 pub(super) struct Launching {
     name: String,
@@ -66,8 +66,8 @@ impl Launching {
         }
     }
 
-    /// The variables, with the same names as for a Worker's executors. A NodeManager replaces [`HERE`] by
-    /// the directory.
+    /// The variables of an executor, with the same names as on a Worker. A NodeManager replaces [`HERE`] by the
+    /// container's directory.
     fn environment_of(&self, launch: Launch) -> BTreeMap<String, String> {
         let Launch { container: _, node, executor, command, directory, cores, memory } = launch;
         let worker = node.as_ref().map(|node| node.address.to_string()).unwrap_or_default();
@@ -96,7 +96,7 @@ impl Launching {
     }
 }
 
-/// The command line, with the redirection of its output.
+/// The command line of an executor, which redirects the output to files.
 fn command(launch: &Launch) -> String {
     let own = Placeholder::Firesteel.word();
     let words = std::iter::once(&launch.command.program).chain(&launch.command.arguments);

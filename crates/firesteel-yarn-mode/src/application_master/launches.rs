@@ -1,4 +1,4 @@
-//! Starts containers: a bounded number at once, each with its own calls to its NodeManager.
+//! Starts containers: a limited number at the same time, each with its own calls to its NodeManager.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::context::Launching;
 use firesteel_host::inbox::Inbox;
 
-/// Starts containers. At most the granted containers wait for their turn.
+/// Starts containers. The queue of waiting containers is never longer than the number of granted containers.
 #[derive(Debug)]
 pub(super) struct Launches {
     nodes: NmClient,
@@ -18,7 +18,7 @@ pub(super) struct Launches {
 }
 
 impl Launches {
-    /// Starts at most this number of containers at once.
+    /// Makes a starter that starts at most this number of containers at the same time.
     pub(super) fn new(nodes: NmClient, launching: Arc<Launching>, at_once: usize) -> Self {
         Self { nodes, launching, turns: Arc::new(Semaphore::new(at_once)) }
     }

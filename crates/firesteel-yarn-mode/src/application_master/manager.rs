@@ -1,4 +1,4 @@
-//! The calls to the ResourceManager: one task, one call at a time.
+//! The calls to the ResourceManager. One task makes one call at a time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,14 +23,13 @@ use tokio::time::sleep;
 use crate::blueprint::Blueprint;
 use firesteel_host::inbox::Inbox;
 
-/// The progress that an ApplicationMaster reports, because the real progress is not known. Spark reports
-/// the same.
+/// The progress that an ApplicationMaster reports. The real progress is unknown; Spark reports the same value.
 const PROGRESS: f32 = 0.1;
-/// The maximum number of queued requests. The machine has one at a time, and one more at its end.
+/// The maximum number of queued requests. The state machine sends one at a time, and one more at its end.
 const QUEUE: usize = 4;
-/// The pause between two registrations, if the result of the first is not known.
+/// The pause between two attempts to register, if the response to the first one was lost.
 const REGISTER_PAUSE: Duration = Duration::from_secs(1);
-/// The maximum number of registrations in that case.
+/// The maximum number of attempts to register, if responses are lost.
 const REGISTRATIONS: u32 = 3;
 
 #[derive(Debug)]
@@ -40,7 +39,7 @@ pub(super) enum ManagerRequest {
     Unregister { status: FinalStatus, message: String },
 }
 
-/// The handle of the task.
+/// The handle of the task that calls the ResourceManager.
 #[derive(Debug)]
 pub(super) struct Manager {
     requests: mpsc::Sender<ManagerRequest>,
@@ -114,7 +113,7 @@ impl ManagerTask {
         }
     }
 
-    /// Registers the attempt. If a response is lost, it registers again; then it is no error that the
+    /// Registers the attempt. If the response is lost, registers again. In this case, it is not an error that the
     /// attempt is already registered.
     async fn register(&mut self) -> Option<Event> {
         let mut unsure = false;
@@ -218,7 +217,7 @@ impl ManagerTask {
         Event::Allocated { allocated, nodes }
     }
 
-    /// The page of a NodeManager with the output of a container.
+    /// The URL of the NodeManager's page with the output of a container.
     fn logs(&self, container: &Container, id: &ContainerId) -> String {
         let at = container.node_http_address();
         format!("{}://{at}/node/containerlogs/{id}/{}", self.scheme, self.user)
@@ -230,7 +229,7 @@ fn address(node: Option<&records::NodeId>) -> Address {
     Address::new(host, u16::try_from(port).unwrap_or(0))
 }
 
-/// The command in a response of older ResourceManagers, which they send instead of an error.
+/// The command that older ResourceManagers send in a response instead of an error.
 fn command(response: &AllocateResponse) -> Option<AllocateFailure> {
     response.am_command?;
     Some(match response.am_command() {

@@ -1,4 +1,4 @@
-//! The ApplicationMaster's daemon: the shell around [`firesteel_application_master`].
+//! The ApplicationMaster's daemon: it runs the state machine of [`firesteel_application_master`].
 //!
 //! ```text
 //!                       owner loop (ApplicationMaster)
@@ -8,11 +8,11 @@
 //!                         `---------------> program.rs: the child process of cluster mode ------------> Event
 //! ```
 //!
-//! The other files: `attempt.rs` identifies the attempt, `settings.rs` reads its settings, `shell.rs` performs the
-//! effects, and `context.rs` and `quoting.rs` describe an executor to a NodeManager.
+//! The other files: `attempt.rs` identifies the attempt, `settings.rs` reads the ApplicationMaster's settings,
+//! `shell.rs` performs the effects, and `context.rs` and `quoting.rs` describe an executor to a NodeManager.
 //!
-//! In a container it is run by `firesteel application-master --blueprint FILE`, and the environment describes its
-//! attempt ([`Attempt::of_container`]). In unmanaged mode it is a task of the submitting process:
+//! In a container, `firesteel application-master --blueprint FILE` runs the daemon, and the environment describes the
+//! attempt ([`Attempt::of_container`]). In unmanaged mode, the daemon is a task of the submitting process:
 //!
 //! ```text
 //! let attempt = Attempt { id, token, host: "127.0.0.1".into() };     // both of the ApplicationReport
@@ -66,10 +66,10 @@ pub enum ApplicationMasterError {
     Attempt(#[from] NoAttempt),
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// It cannot listen on its address.
+    /// The ApplicationMaster cannot listen on its address.
     #[error("cannot listen for drivers: {0}")]
     Listen(#[from] ListenError),
-    /// It cannot catch signals.
+    /// The ApplicationMaster cannot catch signals.
     #[error("cannot catch signals: {0}")]
     Signals(#[source] io::Error),
 }
@@ -97,7 +97,8 @@ pub async fn run_in_container(blueprint: &Path) -> Result<Ended, ApplicationMast
 
 /// Runs an ApplicationMaster until its application, or this attempt at it, is over.
 ///
-/// It registers with the ResourceManager under the address at which drivers find it.
+/// The ApplicationMaster registers with the ResourceManager. The registration contains the address at which it listens
+/// for drivers.
 ///
 /// # Errors
 /// The ApplicationMaster could not start.

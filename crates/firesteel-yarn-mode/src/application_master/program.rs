@@ -19,10 +19,10 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::exit_status;
 use firesteel_host::start::not_started;
 
-/// How long a program may take to end when asked, before it is killed.
+/// How long a program may take to end after it was asked to end. Then it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The program, before and while it runs.
+/// The program of cluster mode, before and during its run.
 ///
 /// It stays in the process group of the ApplicationMaster, because a NodeManager kills that group.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Programs {
         self.unwanted.notify_one();
     }
 
-    /// Asks the program to end, and waits until it has.
+    /// Asks the program to end, and waits for its end.
     pub(super) async fn end(&self) {
         self.stop();
         drop(self.running.lock().await);

@@ -1,10 +1,9 @@
 //! Quoting of words for a NodeManager.
 //!
-//! A NodeManager writes a bash script. It puts a container's command between double quotes, as an argument
-//! of `bash -c`. It also puts the value of a variable between double quotes. So one shell reads a value,
-//! and two shells, one after the other, read a command. Before that, the NodeManager replaces `{{NAME}}` by
-//! `$NAME`, and `<LOG_DIR>` and `<CPS>` by their values, in both. The quoting here makes every text arrive
-//! unchanged.
+//! A NodeManager writes a bash script. It puts a container's command between double quotes, as an argument of `bash
+//! -c`. It also puts the value of a variable between double quotes. So a shell parses a value once, and parses a
+//! command twice. Before that, in both values and commands, the NodeManager replaces `{{NAME}}` by `$NAME`, and
+//! `<LOG_DIR>` and `<CPS>` by their values. With the quoting here, every text arrives unchanged.
 //!
 //! Source: Hadoop's `ContainerLaunch`, 3.4.1. Spark 4.0.1 does not quote back quotes, backslashes and texts
 //! that look like placeholders.
@@ -15,7 +14,7 @@ use firesteel_protocol::process::Quoted;
 /// The placeholder of the directory in which a container's process starts.
 pub(super) const HERE: &str = "{{PWD}}";
 
-/// The placeholder of its log directory.
+/// The placeholder of the container's log directory.
 pub(crate) const LOGS: &str = "<LOG_DIR>";
 
 /// Quotes a word of a command.
@@ -28,8 +27,8 @@ pub(crate) fn value(text: &str) -> String {
     between_double_quotes(text)
 }
 
-/// Quotes a text so that a shell reads it unchanged between double quotes, and a NodeManager finds no
-/// placeholder in it.
+/// Quotes a text so that a shell reads it unchanged between double quotes, and so that a NodeManager finds no
+/// placeholder in the text.
 fn between_double_quotes(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = None;
@@ -76,7 +75,7 @@ mod tests {
         "--conf=a='b' \"c\\\"",
     ];
 
-    /// Replaces placeholders as a NodeManager does.
+    /// Replaces placeholders in the same way as a NodeManager.
     fn expanded(text: &str) -> String {
         text.replace("<LOG_DIR>", "/logs").replace("<CPS>", ":").replace("{{", "$").replace("}}", "")
     }

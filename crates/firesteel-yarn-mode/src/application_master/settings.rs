@@ -21,7 +21,7 @@ pub(super) fn of(blueprint: &Blueprint) -> Result<ApplicationMasterSettings, Set
     ApplicationMasterSettings::of(&properties, &ApplicationSettings::of(&properties)?)
 }
 
-/// The configuration of the machine. Drivers find it at `address`.
+/// The configuration of the state machine. `address` is where drivers can reach the ApplicationMaster.
 pub(super) fn config(
     settings: &ApplicationMasterSettings,
     blueprint: &Blueprint,

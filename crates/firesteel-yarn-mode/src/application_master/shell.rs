@@ -1,4 +1,4 @@
-//! The shell that performs an ApplicationMaster's effects.
+//! The part of the daemon that performs the effects of an ApplicationMaster's state machine.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use super::program::Programs;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 
-/// The shell around an ApplicationMaster's state machine.
+/// The part of the daemon around an ApplicationMaster's state machine.
 pub(super) struct ApplicationMasterShell {
     manager: Manager,
     launches: Launches,

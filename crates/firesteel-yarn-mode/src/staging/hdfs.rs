@@ -20,10 +20,10 @@ use crate::blueprint::Visibility;
 
 pub(super) const IS_SPOKEN: bool = true;
 
-/// How long a NameNode may be silent, because a user waits.
+/// How long a NameNode may be silent. The time is short, because a user waits.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a call with data may take. DataNodes may be slow, and be replaced by others.
+/// How long a call that transfers data may take. DataNodes may be slow, or others may replace them.
 const DATA_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The number of bytes that are sent at once.
@@ -33,8 +33,8 @@ const PIECE: usize = 1 << 20;
 const PORT: u16 = 8020;
 
 /// The defaults for properties that the configuration does not set. A NameNode that cannot be reached is retried for
-/// some seconds, like a ResourceManager; Hadoop's own clients retry for minutes. `hadoop.security.authentication` is
-/// here too: clusters with another method were already rejected.
+/// some seconds, like a ResourceManager; Hadoop's own clients retry for minutes. The list includes
+/// `hadoop.security.authentication`, because clusters with another method were already rejected.
 const DEFAULTS: [(&str, &str); 4] = [
     ("dfs.client.failover.max.attempts", "6"),
     ("dfs.client.failover.sleep.base.millis", "100"),
@@ -45,7 +45,7 @@ const DEFAULTS: [(&str, &str); 4] = [
 /// Why an operation on HDFS failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// No answer came in time.
+    /// The NameNode or a DataNode did not answer in time.
     #[error("HDFS did not answer within {} s; check that it runs there", .0.as_secs())]
     Silent(Duration),
     #[error("{0}; check that HDFS runs there")]
@@ -57,7 +57,7 @@ pub enum Failure {
     /// The file to stage cannot be read.
     #[error("cannot read it: {0}")]
     Source(io::Error),
-    /// A directory was found in place of a file.
+    /// The path is a directory instead of a file.
     #[error("it is not a regular file")]
     Irregular,
 }

@@ -24,7 +24,7 @@ pub(super) fn write(path: &Path, source: &mut dyn Read) -> Result<(), StagingErr
     written.map_err(unstaged(path))
 }
 
-/// The real path of a file, and its description.
+/// The real path of a file, and the description of the file.
 pub(super) fn described(path: &Path) -> Result<(PathBuf, Described), StagingError> {
     let path = path.canonicalize().map_err(unstaged(path))?;
     let metadata = fs::metadata(&path).map_err(unstaged(&path))?;

@@ -1,7 +1,7 @@
 //! The staging directory: where files are put for an application's containers.
 //!
-//! All nodes share the directory. It is on a local file system (`local.rs`) or on HDFS (`hdfs.rs`, with the
-//! feature `hdfs`; otherwise `without_hdfs.rs`). `shared_path.rs` parses the paths and calls one of them.
+//! All nodes share the directory. It is on a local file system (`local.rs`) or on HDFS (`hdfs.rs`, with the feature
+//! `hdfs`; otherwise `without_hdfs.rs`). `shared_path.rs` parses the paths and calls one of these modules.
 //!
 //! ```text
 //! <spark.yarn.stagingDir>/<user>/.firesteelStaging/<application>/firesteel            this program
@@ -38,7 +38,7 @@ use firesteel_daemons::files::OfferedFiles;
 use firesteel_settings::keys;
 use firesteel_settings::variables::Environment;
 
-/// The directory that contains the applications' directories. Spark's is `.sparkStaging`.
+/// The directory that contains the applications' staging directories. In Spark, its name is `.sparkStaging`.
 const PARENT: &str = ".firesteelStaging";
 
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ pub enum StagingError {
     #[error("{word:?} cannot be called {name:?} in a container: give it another name, as in PATH#NAME")]
     Name {
         word: String,
-        /// The name that cannot be used.
+        /// The name that was rejected.
         name: String,
     },
     /// The format of the archive is not supported.
@@ -95,7 +95,7 @@ fn unstaged(path: &Path) -> impl FnOnce(io::Error) -> StagingError {
     move |error| StagingError::Io { path: path.to_owned(), error }
 }
 
-/// Rejects names that Firesteel reserves.
+/// Rejects file names that Firesteel uses itself.
 fn taken(name: &str) -> Result<(), StagingError> {
     match [BINARY, FILE].contains(&name) {
         true => Err(StagingError::Reserved { name: name.to_owned() }),
@@ -103,8 +103,8 @@ fn taken(name: &str) -> Result<(), StagingError> {
     }
 }
 
-/// The directory that contains the applications' directories. It is the one of the setting
-/// (`spark.yarn.stagingDir`), or the user's home directory on the default file system.
+/// The directory that contains the applications' directories. It comes from the setting `spark.yarn.stagingDir`. If
+/// that is not set, it is the user's home directory on the default file system.
 ///
 /// Source: Spark on YARN, 4.0.1.
 ///
@@ -157,7 +157,7 @@ impl Staging {
         &self.directory
     }
 
-    /// Stages a copy of this program, or uses the one that all nodes already have at `shared`.
+    /// Stages a copy of this program, or uses the program at `shared`, which all nodes already have.
     ///
     /// # Errors
     /// The program cannot be read or written.
@@ -175,7 +175,7 @@ impl Staging {
     /// Stages the application's files.
     ///
     /// # Errors
-    /// A file cannot be read or written, or has a name that Firesteel reserves.
+    /// A file cannot be read or written, or has a name that Firesteel uses itself.
     pub fn add_files(&self, files: &OfferedFiles) -> Result<Vec<LocalFile>, StagingError> {
         let add = |(number, (description, mut file)): (usize, (&FileDescription, &File))| {
             let FileDescription { name, kind, .. } = description;
@@ -229,7 +229,7 @@ impl Staging {
         location.described(name, kind)
     }
 
-    /// Deletes the directory with its files. It is no error if they are gone. A failure is logged.
+    /// Deletes the directory with its files. Does nothing if the directory does not exist. A failure is logged.
     pub fn delete(&self) {
         match self.directory.delete() {
             Ok(()) => tracing::info!("deleted {}", self.directory),

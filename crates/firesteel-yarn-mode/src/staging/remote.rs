@@ -19,14 +19,14 @@ pub struct RemoteFile {
     kind: LocalKind,
 }
 
-/// Whether a word of `--files` is on HDFS: `hdfs://HOST/PATH`, `hdfs:///PATH#NAME`.
+/// Whether a value of `--files` is a file on HDFS: `hdfs://HOST/PATH`, `hdfs:///PATH#NAME`.
 #[must_use]
 pub fn is_remote(word: &str) -> bool {
     word.starts_with("hdfs:")
 }
 
 impl RemoteFile {
-    /// The HDFS files among the application's files and archives, for this user.
+    /// Finds the HDFS files among the application's files and archives. HDFS is accessed as this user.
     ///
     /// # Errors
     /// HDFS is not supported, or a name cannot be used in a container.

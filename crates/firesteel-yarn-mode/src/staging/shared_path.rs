@@ -32,7 +32,7 @@ pub enum FileSystem {
     Hdfs(NameService),
 }
 
-/// An HDFS, and the user for calls to it.
+/// An HDFS, and the user who calls it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NameService {
@@ -46,9 +46,9 @@ pub struct NameService {
 /// The description of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Described {
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub(super) size: u64,
-    /// Its modification time, in milliseconds since 1970, as Java reports it.
+    /// The file's modification time, in milliseconds since 1970, in the precision of Java.
     pub(super) timestamp: u64,
     pub(super) visibility: Visibility,
 }
@@ -63,15 +63,14 @@ impl fmt::Display for SharedPath {
 }
 
 impl SharedPath {
-    /// A path that this machine and all nodes share.
+    /// A path on a file system that this machine and all nodes mount in the same place.
     #[must_use]
     pub fn local(path: &Path) -> Self {
         Self { system: FileSystem::Local, path: path.display().to_string() }
     }
 
-    /// Parses the value of a property: `hdfs://HOST/PATH`, `file:///PATH`, or a path on the default file
-    /// system, as this user. A relative path begins in the current directory, or on HDFS in the home
-    /// directory.
+    /// Parses the value of a property: `hdfs://HOST/PATH`, `file:///PATH`, or a path on the default file system, as
+    /// this user. A relative path begins in the current directory. On HDFS, it begins in the user's home directory.
     ///
     /// # Errors
     /// The file system is not supported.
@@ -102,7 +101,7 @@ impl SharedPath {
         }
     }
 
-    /// Like `parse`, except that a path without a scheme is on this machine.
+    /// Like `parse`, except that a path without a scheme means a file on this machine.
     ///
     /// # Errors
     /// The file system is not supported.
@@ -118,13 +117,13 @@ impl SharedPath {
         }
     }
 
-    /// A file or directory below this one.
+    /// A file or directory below this path.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
         Self { system: self.system.clone(), path: format!("{}/{name}", self.path.trim_end_matches('/')) }
     }
 
-    /// Makes a directory that only the user can access, and its parents.
+    /// Makes a directory that only the user can access. Makes its parents, too.
     pub(super) fn make_directory(&self) -> Result<(), StagingError> {
         match &self.system {
             FileSystem::Local => local::make_directory(self.as_path()),
@@ -132,8 +131,7 @@ impl SharedPath {
         }
     }
 
-    /// Writes a file with everything that the source contains. Everybody who can reach the file may read
-    /// it.
+    /// Writes a file with all data of the source. Everybody who can reach the file may read it.
     pub(super) fn write(&self, source: &mut (dyn Read + Send)) -> Result<(), StagingError> {
         match &self.system {
             FileSystem::Local => local::write(self.as_path(), source),
@@ -141,7 +139,7 @@ impl SharedPath {
         }
     }
 
-    /// The description of the existing file, for a NodeManager.
+    /// The description of this file for a NodeManager. The file must exist.
     pub(super) fn described(&self, name: &str, kind: LocalKind) -> Result<LocalFile, StagingError> {
         let (url, Described { size, timestamp, visibility }) = match &self.system {
             FileSystem::Local => {
@@ -156,7 +154,7 @@ impl SharedPath {
         Ok(LocalFile { name: name.to_owned(), url, size, timestamp, kind, visibility })
     }
 
-    /// Deletes a directory with its contents. It is no error if it is gone.
+    /// Deletes a directory with its contents. Does nothing if the directory does not exist.
     pub(super) fn delete(&self) -> Result<(), StagingError> {
         match &self.system {
             FileSystem::Local => local::delete(self.as_path()),
@@ -237,7 +235,7 @@ impl FileSystem {
 }
 
 impl NameService {
-    /// The home directory of its user. Source: Hadoop 3.4.1.
+    /// The home directory of the user of this HDFS. Source: Hadoop 3.4.1.
     pub(super) fn home(&self) -> String {
         let parent = self.properties.get("dfs.user.home.dir.prefix").map_or("/user", String::as_str);
         format!("{}/{}", parent.trim_end_matches('/'), self.user)

@@ -6,7 +6,7 @@ use super::shared_path::{Described, NameService};
 
 pub(super) const IS_SPOKEN: bool = false;
 
-/// An error that cannot occur, because no operation is possible.
+/// An error that cannot occur, because this program has no operations on HDFS.
 #[derive(Debug, thiserror::Error)]
 #[error("this firesteel was built without HDFS (cargo build --features hdfs has it)")]
 pub struct Failure;

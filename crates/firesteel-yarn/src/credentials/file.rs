@@ -24,7 +24,7 @@ pub enum MalformedTokens {
     /// The file begins with other bytes.
     #[error("it is no token file: it does not begin with HDTS")]
     NoMagic,
-    /// The format is unknown, perhaps a later one.
+    /// The format is unknown. Perhaps a later version wrote the file.
     #[error("its format is {format}; 0 and 1 are known")]
     UnknownFormat { format: u8 },
     #[error("it is damaged: {0}")]
@@ -34,10 +34,10 @@ pub enum MalformedTokens {
 }
 
 impl Credentials {
-    /// Reads the bytes of a token file, in either format. Bytes after its end are ignored, as Hadoop does.
+    /// Reads the bytes of a token file, in either format. As in Hadoop, bytes after the end of the content are ignored.
     ///
     /// # Errors
-    /// The bytes are not a token file, or a damaged one.
+    /// The bytes are not a token file, or the token file is damaged.
     pub fn read(bytes: &[u8]) -> Result<Self, MalformedTokens> {
         let source = &mut bytes.strip_prefix(MAGIC).ok_or(MalformedTokens::NoMagic)?;
         match source.try_get_u8().map_err(|_| Malformed::Short)? {

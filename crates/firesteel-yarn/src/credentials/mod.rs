@@ -16,8 +16,8 @@ use prost::Message as _;
 use crate::messages::records::ApplicationAttemptId;
 use crate::messages::security::{AmRmTokenIdentifier, CredentialsKv, Token};
 
-/// The kind of an ApplicationMaster's token for its ResourceManager. A ResourceManager issues it with an
-/// empty service and alias, so it is found by its kind alone.
+/// The kind of an ApplicationMaster's token for its ResourceManager. A ResourceManager issues this token with an empty
+/// service and alias, so only the kind identifies it.
 pub const AM_RM_TOKEN: &str = "YARN_AM_RM_TOKEN";
 
 /// Tokens and secrets, in the order of their names.
@@ -44,7 +44,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl Token {
-    /// The attempt of an ApplicationMaster's token, or `None` for any other token.
+    /// The attempt that an ApplicationMaster's token belongs to. `None` for any other token.
     #[must_use]
     pub fn attempt(&self) -> Option<ApplicationAttemptId> {
         if self.kind != AM_RM_TOKEN {

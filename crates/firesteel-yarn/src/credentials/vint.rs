@@ -15,8 +15,8 @@ pub enum Malformed {
     NoText,
 }
 
-/// Writes an integer. From -112 to 127 it is one byte. Otherwise it is a byte with sign and length,
-/// followed by the number's bytes. A negative number is written as its ones' complement.
+/// Writes an integer. A number from -112 to 127 takes one byte. Any other number is written as a byte with sign and
+/// length, and then the bytes of the number. A negative number is written as its ones' complement.
 pub fn put(number: i64, target: &mut impl BufMut) {
     if (-112..=127).contains(&number) {
         target.put_int(number, 1);
@@ -33,7 +33,7 @@ pub fn put(number: i64, target: &mut impl BufMut) {
 /// Reads an integer.
 ///
 /// # Errors
-/// The bytes end before the integer does.
+/// The bytes end within the integer.
 pub fn get(source: &mut impl Buf) -> Result<i64, Malformed> {
     let first = source.try_get_i8().map_err(|_| Malformed::Short)?;
     let (length, negative) = match first {
@@ -55,10 +55,10 @@ pub fn put_bytes(bytes: &[u8], target: &mut impl BufMut) {
     target.put_slice(bytes);
 }
 
-/// Reads a length and then the bytes. It allocates no more memory than there are bytes.
+/// Reads a length and then the bytes. Allocates no more memory than bytes are available.
 ///
 /// # Errors
-/// There are fewer bytes than the length, or the length is negative.
+/// Fewer bytes are available than the length says, or the length is negative.
 pub fn get_bytes(source: &mut impl Buf) -> Result<Vec<u8>, Malformed> {
     let length = usize::try_from(get(source)?).map_err(|_| Malformed::Negative)?;
     if length > source.remaining() {

@@ -1,8 +1,9 @@
-//! One connection: many concurrent calls, each answered by its number, in any order.
+//! One connection with many concurrent calls. Each response carries the number of its call, so responses may come in
+//! any order.
 //!
-//! A task owns the stream. It writes the requests of callers and reads responses. It ends when the stream
-//! ends, when a response is late, when there was no call for a while, or when no handle is left. Callers
-//! that are waiting then learn whether their calls were delivered.
+//! A task owns the stream: it writes the requests of callers, and reads responses. The task ends when the stream ends,
+//! when a response is late, when no call was made for some time, or when the last handle is dropped. Callers that are
+//! still waiting then learn whether their calls were delivered.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -19,16 +20,16 @@ use super::frame::{self, FrameError, FrameReader};
 use super::greeting::{ClientId, Greeting, PING_CALL, Protocol, header};
 use crate::messages::rpc::{RequestHeader, RpcResponseHeader, RpcStatus};
 
-/// The number of calls that may wait to be written. Further callers wait for room.
+/// The number of calls that may wait to be written. When the queue is full, further callers wait.
 const QUEUE: usize = 16;
 
-/// The number of calls that may wait for their responses. Others stay in the queue.
+/// The number of calls that may wait for their responses. Further calls stay in the queue.
 const IN_FLIGHT: usize = 256;
 
-/// The number of bytes that may wait to be written. Calls stay in the queue while there are more.
+/// The number of bytes that may wait to be written. Above this number, calls stay in the queue.
 const UNWRITTEN: usize = 1 << 20;
 
-/// How long to read a broken connection for messages that arrived before it broke.
+/// How long to continue reading a broken connection, for messages that arrived before it broke.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +38,9 @@ pub struct Timeouts {
     pub opening: Duration,
     /// The timeout of the response to a call.
     pub answer: Duration,
-    /// How long the server may be silent, while a response is due, before it is pinged.
+    /// How long the server may be silent before it is pinged, while a response is due.
     pub ping: Duration,
-    /// How long there may be no call before the connection is closed.
+    /// How long a connection stays open without any call.
     pub idle: Duration,
 }
 
@@ -55,17 +56,17 @@ impl Default for Timeouts {
     }
 }
 
-/// A handle of a connection; the connection ends with its last handle.
+/// A handle of a connection. The connection ends when its last handle is dropped.
 #[derive(Clone, Debug)]
 pub struct Connection {
     calls: mpsc::Sender<Call>,
     ended: Arc<OnceLock<IpcError>>,
 }
 
-/// A call on its way to the task.
+/// A call that a caller has passed to the connection's task.
 struct Call {
     method: &'static str,
-    /// The length of the request and the request.
+    /// The length of the request, and then the request itself.
     request: Bytes,
     answer: oneshot::Sender<Result<Bytes, CallError>>,
 }
@@ -115,7 +116,7 @@ impl Connection {
     /// Calls a method and waits for its response.
     ///
     /// # Errors
-    /// The server sends an error, or the connection ends before there is a response.
+    /// The server sends an error, or the connection ends before the response arrives.
     pub async fn call<A: Message + Default>(
         &self,
         method: &'static str,
@@ -157,13 +158,13 @@ struct Task<S> {
     protocol: Protocol,
     client: ClientId,
     timeouts: Timeouts,
-    /// When the server last sent something, or was pinged.
+    /// The time when the server last sent something, or was last pinged.
     heard: Instant,
-    /// When a call was last made or answered.
+    /// The time when a call was last made or answered.
     used: Instant,
 }
 
-/// The orderly ends of a connection.
+/// The ways in which a connection ends without an error.
 enum End {
     NobodyCalls,
     Idle,
@@ -217,7 +218,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
         }
     }
 
-    /// Reads the messages that arrived before the connection broke: a server may explain why it closes a connection.
+    /// Reads the messages that arrived before the connection broke. A server may explain in them why it closes the
+    /// connection.
     async fn last_words(&mut self, error: FrameError) -> End {
         let last = timeout(LAST_WORDS, async {
             loop {
@@ -234,7 +236,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
         }
     }
 
-    /// When to check the timeouts again.
+    /// The time at which the timeouts are checked again.
     fn wake(&self) -> Instant {
         match self.in_flight.values().map(|waiting| waiting.due).min() {
             Some(due) => due.min(self.heard + self.timeouts.ping),
@@ -296,7 +298,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
     }
 }
 
-/// A part that already includes its length.
+/// A part of a frame that already includes its length.
 struct Encoded(Bytes);
 
 impl frame::Part for Encoded {

@@ -1,4 +1,4 @@
-//! The errors of calls, and what is known of a call that failed.
+//! The errors of calls, and whether a failed call may have been processed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::frame::FrameError;
 use crate::messages::rpc::{RpcErrorCode, RpcResponseHeader, RpcStatus};
 use crate::sasl::SaslError;
 
-/// Why a call has no response, or an error as its response.
+/// Why a call has no response, or has an error as its response.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum IpcError {
     /// The address accepts no connection.
@@ -55,9 +55,9 @@ impl CallError {
 /// Whether a call that failed may have been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// The call was not sent, or was rejected unread: it can be repeated.
+    /// The call was not sent, or was rejected before it was read. It can be repeated.
     NotDelivered,
-    /// The call may have been processed or not.
+    /// It is unknown whether the call was processed.
     Unknown,
     Answered,
 }
@@ -79,11 +79,11 @@ pub struct RemoteError {
 /// The kinds of exceptions that callers treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The ResourceManager does not know the application.
+    /// The ResourceManager has no such application.
     ApplicationNotFound,
-    /// The attempt is not known: it was replaced, or is over.
+    /// The attempt is unknown: another attempt has replaced it, or the application is over.
     ApplicationAttemptNotFound,
-    /// The ResourceManager has forgotten the ApplicationMaster's registration.
+    /// The ResourceManager has lost the ApplicationMaster's registration.
     NotRegistered,
     /// A second registration, or a response id that is not the last one.
     InvalidApplicationMasterRequest,
@@ -95,11 +95,11 @@ pub enum Kind {
     InvalidRelease,
     NodeManagerNotYetReady,
     Standby,
-    /// An error that may go away: the call can be repeated.
+    /// An error that may be temporary, so the call can be repeated.
     Retriable,
     /// A token that is unknown or has expired.
     InvalidToken,
-    /// A call that is not allowed for this user, or not in this way.
+    /// A call that is not allowed for this user or with this authentication.
     AccessDenied,
     /// An unknown method, protocol or protocol version.
     NotSpoken,

@@ -14,7 +14,7 @@ const OTHER_VERSION: u32 = u32::MAX;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The frame is longer than the limit, or the bytes are not a frame at all.
+    /// The frame is longer than the limit. Perhaps the bytes are not a frame.
     #[error(
         "it announced a frame of {length} bytes; {MAX_FRAME} are the most: is this one of Hadoop's ports?"
     )]
@@ -44,7 +44,7 @@ pub fn put(parts: &[&dyn Part], target: &mut BytesMut) {
 
 /// A part of a frame to write.
 pub trait Part {
-    /// Appends the part after its length.
+    /// Appends the part's length, and then the part.
     fn put(&self, target: &mut BytesMut);
 }
 
@@ -57,13 +57,12 @@ impl<M: Message> Part for M {
 /// Takes a part from the front of a frame.
 ///
 /// # Errors
-/// The frame has no more parts, or the part is not such a message.
+/// The frame has no more parts, or the part is not a message of this type.
 pub fn take<M: Message + Default>(frame: &mut Bytes) -> Result<M, prost::DecodeError> {
     M::decode_length_delimited(frame)
 }
 
-/// Cuts the bytes of a server into frames. Its memory grows with the bytes received, not with the announced
-/// length.
+/// Splits the bytes of a server into frames. Memory grows with the bytes received, and not with the announced length.
 #[derive(Debug, Default)]
 pub struct FrameReader {
     buffer: BytesMut,
@@ -109,7 +108,8 @@ impl FrameReader {
         Ok(Some(self.buffer.split_to(length).freeze()))
     }
 
-    /// The error for another version. The first two texts of the reply are a class and a message.
+    /// The error for a server that speaks another version. The first two texts of the server's reply are a class and a
+    /// message.
     fn other_version(&self) -> FrameError {
         let mut rest = self.buffer.get(8..).unwrap_or_default();
         let mut text = || {

@@ -22,7 +22,7 @@ const SASL_CALL: i32 = -33;
 const VERSION: u8 = 9;
 const SERVICE_CLASS: u8 = 0;
 
-/// A protocol of YARN. All are of version 1.
+/// A protocol of YARN. All of them have version 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// The protocol between clients and the ResourceManager.
@@ -47,7 +47,7 @@ impl Protocol {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Identity {
-    /// A user without authentication (in a cluster without Kerberos).
+    /// A user without authentication, for clusters without Kerberos.
     Simple { user: String },
     /// The holder of this token.
     Token(Token),
@@ -73,8 +73,8 @@ pub struct Greeting {
 }
 
 impl Greeting {
-    /// Sends the greeting and performs the authentication. The bytes left in the buffer must be sent before
-    /// any call; the server does not answer them.
+    /// Sends the greeting and performs the authentication. The bytes that remain in the buffer must be sent before any
+    /// call. The server does not answer them.
     pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: &mut S,
@@ -90,8 +90,8 @@ impl Greeting {
         Ok(out)
     }
 
-    /// The context of the connection. A user who is authenticated by a token is not named again, because
-    /// another name would be refused.
+    /// The context of the connection. If a token authenticates the user, the context names no user, because the server
+    /// would refuse a different name.
     fn context(&self) -> IpcConnectionContext {
         let user = match &self.identity {
             Identity::Simple { user } => Some(user.clone()),
@@ -114,7 +114,7 @@ impl Identity {
     }
 }
 
-/// The header of everything that a client sends.
+/// The header of every message that a client sends.
 pub(super) fn header(call: i32, retries: i32, client: &[u8]) -> RpcRequestHeader {
     RpcRequestHeader {
         rpc_kind: Some(RpcKind::ProtocolBuffer.into()),

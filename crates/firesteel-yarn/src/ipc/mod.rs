@@ -4,7 +4,7 @@
 //! - `greeting.rs`: the start of a connection: seven bytes, an authentication if there is a token, and the
 //!   caller.
 //! - `connection.rs`: one connection with many concurrent calls.
-//! - `service.rs`: a server, or several servers of which one is active. It connects for a call, and again
+//! - `service.rs`: a server, or several servers of which one is active. It connects when a call is made, and reconnects
 //!   after a loss.
 //! - `error.rs`: the errors of servers, by the class of the exception, and whether a failed call was delivered.
 

@@ -1,5 +1,5 @@
-//! A server that callers use without managing connections. It connects for a call, and again after a loss.
-//! If several servers can be active, it finds the active one.
+//! A server that callers use without managing connections. It connects when a call is made, and reconnects after a
+//! loss. If several servers can be active, calls go to the active one.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub struct Retry {
 }
 
 impl Default for Retry {
-    /// A quarter of an hour, like Hadoop's clients of a ResourceManager, which pause 30 s each time.
+    /// Retries for a quarter of an hour, like Hadoop's clients of a ResourceManager, which pause 30 s each time.
     fn default() -> Self {
         Self {
             first: Duration::from_millis(200),
@@ -37,13 +37,13 @@ impl Default for Retry {
 /// Whether a call that may have been processed may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idempotence {
-    /// A repetition does no harm.
+    /// A repetition of the call does no harm.
     Idempotent,
-    /// A repetition would be a second call; the caller decides.
+    /// A repetition would count as a second call, so the caller decides.
     NotIdempotent,
 }
 
-/// A server, or several servers of which one is active.
+/// A server, or several servers of which only one is active.
 #[derive(Debug)]
 pub struct Service {
     addresses: Vec<String>,
@@ -56,14 +56,14 @@ pub struct Service {
 #[derive(Debug)]
 struct Current {
     identity: Identity,
-    /// The index of the address that is called.
+    /// The index of the address that is used for calls.
     index: usize,
     connection: Option<Connection>,
 }
 
 impl Service {
-    /// Makes a service for these addresses (`host:port`), which are tried in turn. It does not connect
-    /// before the first call.
+    /// Makes a service for these addresses (`host:port`), which are tried in turn. The service does not connect before
+    /// the first call.
     #[must_use]
     pub fn new(addresses: Vec<String>, protocol: Protocol, identity: Identity, retry: Retry) -> Self {
         assert!(!addresses.is_empty(), "a service is somewhere");
@@ -149,7 +149,7 @@ impl Service {
         Ok(connection)
     }
 
-    /// Switches from this address to the next one, unless another call has done so already.
+    /// Switches from this address to the next one, unless another call has already switched.
     async fn switch(&self, index: usize) {
         let mut current = self.current.lock().await;
         if current.index == index {

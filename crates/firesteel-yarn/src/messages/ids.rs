@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::records::{ApplicationAttemptId, ApplicationId, ContainerId, NodeId};
 
-/// The number of bits of a container's number. The bits above are the ResourceManager's epoch.
+/// The number of bits of a container's number. The higher bits are the ResourceManager's epoch.
 const NUMBER_BITS: u32 = 40;
 
 /// The error that a text is not an id.
@@ -16,7 +16,6 @@ pub struct NoId {
     pub text: String,
     /// The kind of id that was expected.
     pub what: &'static str,
-    /// An example of that kind.
     pub example: &'static str,
 }
 
@@ -34,7 +33,7 @@ impl ApplicationId {
 }
 
 impl ApplicationAttemptId {
-    /// An attempt, counted from 1.
+    /// An attempt of the application. Attempts are counted from 1.
     #[must_use]
     pub fn new(application: ApplicationId, attempt: i32) -> Self {
         Self { application_id: Some(application), attempt_id: Some(attempt) }
@@ -42,7 +41,7 @@ impl ApplicationAttemptId {
 }
 
 impl ContainerId {
-    /// The container with this number.
+    /// The container with this number, which may include the ResourceManager's epoch.
     #[must_use]
     pub fn new(attempt: ApplicationAttemptId, id: i64) -> Self {
         Self { app_id: None, app_attempt_id: Some(attempt), id: Some(id) }
@@ -57,14 +56,14 @@ impl NodeId {
     }
 }
 
-/// The form is `application_1700000000123_0007`.
+/// Written as `application_1700000000123_0007`.
 impl fmt::Display for ApplicationId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("application_{}", self.parts()))
     }
 }
 
-/// The form is `appattempt_1700000000123_0007_000001`.
+/// Written as `appattempt_1700000000123_0007_000001`.
 impl fmt::Display for ApplicationAttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let application = self.application_id.unwrap_or_default();
@@ -72,7 +71,7 @@ impl fmt::Display for ApplicationAttemptId {
     }
 }
 
-/// The form is `container_1700000000123_0007_01_000002`. If the epoch is 17, `e17_` follows the first `_`.
+/// Written as `container_1700000000123_0007_01_000002`. With epoch 17, `e17_` follows the first `_`.
 impl fmt::Display for ContainerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attempt = self.app_attempt_id.unwrap_or_default();
@@ -83,7 +82,7 @@ impl fmt::Display for ContainerId {
     }
 }
 
-/// The form is `127.0.0.2:45454`.
+/// Written as `127.0.0.2:45454`.
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{}:{}", self.host(), self.port()))

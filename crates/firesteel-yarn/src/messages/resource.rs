@@ -13,8 +13,8 @@ pub const MEMORY: &str = "memory-mb";
 pub const VCORES: &str = "vcores";
 
 impl Resource {
-    /// An amount of memory (MiB) and cores. Both are written twice, as Java does: in their own fields and
-    /// in the list of all resources.
+    /// An amount of memory (MiB) and cores. Both amounts are written twice, as in Java: in their own fields, and in the
+    /// list of all resources.
     #[must_use]
     pub fn new(memory_mib: i64, virtual_cores: i32) -> Self {
         Self {
@@ -27,7 +27,7 @@ impl Resource {
         }
     }
 
-    /// Adds an amount of another resource, in units (`G`, or none).
+    /// Adds an amount of another resource. `units` is a unit such as `G`, or empty.
     #[must_use]
     pub fn with(mut self, name: &str, amount: i64, units: &str) -> Self {
         self.resource_value_map.push(information(name, amount, units));

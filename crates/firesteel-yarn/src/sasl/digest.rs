@@ -10,7 +10,7 @@ use md5::{Digest as _, Md5};
 
 use crate::messages::security::Token;
 
-/// The count of uses of a nonce. It is always this, because every connection authenticates once.
+/// The number of times that a nonce was used. Always 1, because every connection authenticates once.
 const COUNT: &str = "00000001";
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,17 +25,17 @@ pub enum ChallengeError {
         "it wants every message protected (qop {qop}), which is not supported: set hadoop.rpc.protection to authentication"
     )]
     Protection {
-        /// The protection that it requires.
+        /// The protection that the server requires.
         qop: String,
     },
-    /// The server requires another digest.
+    /// The server requires another digest algorithm.
     #[error("it wants the algorithm {algorithm}; md5-sess is known")]
     Algorithm { algorithm: String },
 }
 
 pub(super) struct Answer {
     pub(super) text: String,
-    /// The proof that a server sends back if it knows the password.
+    /// The proof that the server sends back if it knows the password.
     pub(super) proof: String,
 }
 
@@ -79,8 +79,8 @@ pub(super) fn answer(
     Ok(Answer { text, proof })
 }
 
-/// The names and values of a list such as `realm="default",charset=utf-8`. If a name is repeated, its first
-/// value counts. `None` if the text is not such a list.
+/// The names and values of a list such as `realm="default",charset=utf-8`. If a name is repeated, its first value
+/// counts. `None` if the text is not a list of this form.
 fn directives(text: &str) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim_start();
@@ -100,7 +100,7 @@ fn directives(text: &str) -> Option<BTreeMap<String, String>> {
     Some(found)
 }
 
-/// The text before the closing quote, and the rest after it.
+/// The text before the closing quote, and the text after the quote.
 fn quoted_value(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut letters = text.char_indices();

@@ -1,5 +1,5 @@
-//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 (in `digest`) within them. It does no
-//! I/O: it takes the server's step and returns the client's.
+//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 (in `digest`) within them. This module
+//! does no I/O: it receives the server's step and returns the client's next step.
 
 mod digest;
 
@@ -14,19 +14,19 @@ const MECHANISM: &str = "DIGEST-MD5";
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SaslError {
-    /// The server asks for no proof, so it cannot prove itself either.
+    /// The server asks for no proof, so the server cannot prove its own identity either.
     #[error("it asks for no authentication, although a token is there")]
     NotAsked,
     /// The server accepts only other methods, such as Kerberos.
     #[error("it takes no tokens, only {offered}")]
     NoTokens {
-        /// The methods that it offers, separated by commas.
+        /// The methods that the server offers, separated by commas.
         offered: String,
     },
     /// The challenge of the server cannot be answered.
     #[error("its challenge cannot be answered: {0}")]
     Challenge(#[from] ChallengeError),
-    /// The server does not know the token's password.
+    /// The server did not prove that it knows the token's password.
     #[error("it does not prove that it knows the token")]
     Unproven,
     /// The server sent a step out of order.
@@ -63,14 +63,14 @@ pub enum Step {
 }
 
 impl Negotiation {
-    /// Begins an authentication. The nonce is the client's: text that was never used before, without quotes
-    /// or backslashes.
+    /// Begins an authentication. `cnonce` is the client's nonce: a text that was never used before, without quotes or
+    /// backslashes.
     #[must_use]
     pub fn begin(token: Token, cnonce: String) -> (Self, RpcSasl) {
         (Self { token, cnonce, state: State::Begun }, step(SaslState::Negotiate))
     }
 
-    /// Takes the next step of the server.
+    /// Handles the server's next step.
     ///
     /// # Errors
     /// The authentication failed; the connection cannot be used any more.

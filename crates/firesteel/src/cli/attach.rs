@@ -38,7 +38,7 @@ const CODES: &str = "\
 Exit codes: with APP, that of the application's own command; 130 left with ctrl-c; 1 no application, or several, with this id or name \
 was detached here, its driver was killed, or something else failed; 2 wrong usage.";
 
-/// Which application is shown.
+/// The options of `firesteel attach`: which application is shown.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("attach", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
@@ -50,7 +50,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Shows an application, or lists them.
+/// Shows an application, or lists the detached applications.
 pub(super) fn run(args: &Args, show: Show) -> Result<u8, Failure> {
     let runs = detach::runs()?;
     let failed = |error| Failure::with(Exit::Failure, &error);

@@ -18,8 +18,7 @@ pub(super) enum Colors {
 }
 
 impl Colors {
-    /// Finds the colour option in the unparsed command line, since help and errors need it before
-    /// parsing.
+    /// Finds the colour option in the unparsed command line, since help and errors need the option before parsing.
     pub(super) fn asked(words: &[OsString]) -> Self {
         let own = words.iter().take_while(|word| *word != "--");
         let own: Vec<_> = own.map(|word| word.to_string_lossy()).collect();
@@ -30,8 +29,7 @@ impl Colors {
         value.and_then(|value| Self::from_str(&value, false).ok()).unwrap_or_default()
     }
 
-    /// The colour choice for help and usage errors. Clap itself respects NO_COLOR, CLICOLOR_FORCE
-    /// and TERM.
+    /// The choice of colours for help and usage errors. Clap itself respects NO_COLOR, CLICOLOR_FORCE and TERM.
     pub(super) fn for_help(self) -> ColorChoice {
         match self {
             Self::Auto => ColorChoice::Auto,

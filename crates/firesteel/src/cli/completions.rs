@@ -23,7 +23,7 @@ use super::options::any_bytes::own_words;
 /// The environment variable that the completion scripts set.
 const VARIABLE: &str = "FIRESTEEL_COMPLETE";
 
-/// Timeout for a Master's answer after tab is pressed.
+/// The timeout for a Master's answer after the user has pressed tab.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Which shell's script.
@@ -68,14 +68,14 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     exit::written(made.and_then(|()| standard::stdout().write_all(&script)))
 }
 
-/// Answers a shell's request for completions and exits. Without such a request it returns. Nothing
-/// may be written to standard output before.
+/// Answers a shell's request for completions and exits. Returns if there is no such request. The caller must not write
+/// to standard output before this call.
 pub(super) fn answer(command: fn() -> Command) {
     CompleteEnv::with_factory(|| with_values(command())).var(VARIABLE).bin("firesteel").complete();
 }
 
-/// Adds completions to the command: for each argument named APP, EXECUTOR or WORKER in the help,
-/// and for the keys of --conf.
+/// Adds completions to the command: for each argument that is called APP, EXECUTOR or WORKER in the help, and for the
+/// keys of `--conf`.
 fn with_values(mut command: Command) -> Command {
     let names: Vec<_> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
     for name in names {
@@ -121,7 +121,8 @@ fn begins(named: Vec<Named>, current: &OsStr) -> Vec<CompletionCandidate> {
     fits.map(|(word, help)| CompletionCandidate::new(word).help(Some(help.into()))).collect()
 }
 
-/// Candidates for the last item of a comma-separated list: names that begin with it, each after the earlier items.
+/// Candidates for the last item of a comma-separated list: names that begin with the typed item. The earlier items
+/// precede each candidate.
 fn one_more_of(named: &[Named], current: &OsStr) -> Vec<CompletionCandidate> {
     let text = current.to_string_lossy();
     let before = text.rfind(',').map_or("", |comma| &text[..=comma]);
@@ -142,7 +143,7 @@ fn applications_and_drivers(view: &MasterView) -> Vec<Named> {
     applications(view).into_iter().chain(drivers).collect()
 }
 
-/// The executors in the one-word form of `logs`: `APP/EXECUTOR`.
+/// The executors, in the form `APP/EXECUTOR` that `logs` accepts as one word.
 fn executors_by_application(view: &MasterView) -> Vec<Named> {
     let of = |application: &ApplicationView| {
         let id = application.id.clone();
@@ -178,7 +179,8 @@ fn executors(view: &MasterView) -> Vec<Named> {
     executors_of(view, &own_words().collect::<Vec<_>>())
 }
 
-/// The executors of the applications that the words name. If they name none: the executors of all applications.
+/// The executors of the applications that the words name. If the words name no application: the executors of all
+/// applications.
 fn executors_of(view: &MasterView, words: &[String]) -> Vec<Named> {
     let all = || view.applications.iter().chain(&view.completed);
     let is_named = |id: &str| words.iter().any(|word| word == id);
@@ -196,7 +198,7 @@ fn workers(view: &MasterView) -> Vec<Named> {
     view.workers.iter().map(|worker| (worker.id.to_string(), format!("{:?}", worker.state))).collect()
 }
 
-/// Asks the Master that the command line names, or the default one, with a short timeout.
+/// Asks the Master that the command line names, or the default Master, with a short timeout.
 fn ask() -> Option<MasterView> {
     let words: Vec<String> = own_words().collect();
     let after = |word: &String| words.iter().skip_while(|other| *other != word).nth(1).cloned();

@@ -1,4 +1,5 @@
-//! `--detach`: starts the same command again, away from this terminal, and returns when its application is registered.
+//! `--detach`: starts the same command in a second process without this terminal, and returns when the application is
+//! registered.
 
 use std::env;
 use std::error::Error;
@@ -24,10 +25,10 @@ use tokio::process::{Child, Command};
 use super::block_on;
 use super::exit::{Exit, Failure};
 
-/// The variable that tells the second process its run's directory.
+/// The variable that names the directory of the run for the second process.
 const DIRECTORY: &str = "FIRESTEEL_DETACHED_RUN";
 
-/// The interval at which the first process checks whether the second one is registered.
+/// The interval at which the first process checks whether the second process's application is registered.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Whether the command returns before its application ends.
@@ -41,7 +42,7 @@ pub(super) struct Detach {
 }
 
 impl Detach {
-    /// Runs a command in this process, or, with `--detach`, in a new one.
+    /// Runs a command in this process. With `--detach`, runs it in a new process.
     pub(super) fn run(
         self,
         show: Show,
@@ -76,7 +77,7 @@ pub(super) fn runs() -> Result<DetachedRuns, Failure> {
     DetachedRuns::of(|name| env::var_os(name)).map_err(|error| Failure::with(Exit::Failure, &error))
 }
 
-/// Starts the second process, and waits until its application is registered or it has ended.
+/// Starts the second process, and waits until its application is registered or the process has ended.
 async fn start(show: Show) -> Result<u8, Failure> {
     let mut requests = EndRequests::install().map_err(|error| Failure::with(Exit::Failure, &error))?;
     let words: Vec<OsString> = iter::once("firesteel".into()).chain(env::args_os().skip(1)).collect();
@@ -113,7 +114,8 @@ async fn start(show: Show) -> Result<u8, Failure> {
     }
 }
 
-/// Starts the driver: this program with these words, and the run's files for its output.
+/// Starts the second process, which runs the driver: this program with these words. Its output goes to the files of the
+/// run.
 fn spawn(run: &DetachedRun, words: &[OsString]) -> io::Result<Child> {
     let append = |path| OpenOptions::new().append(true).open(path);
     // Items may come from a pipe, but not from the terminal that the driver leaves.
@@ -140,7 +142,7 @@ fn ask_to_end(child: &Child) {
     }
 }
 
-/// Copies what the driver has written since the last copy, unchanged.
+/// Copies the new output of the driver since the last copy, unchanged.
 fn copy(file: &mut File, mut to: impl io::Write) {
     // The reader may have closed its end; the driver continues.
     let _ = io::copy(file, &mut to).and_then(|_| to.flush());

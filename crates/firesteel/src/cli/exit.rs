@@ -57,9 +57,9 @@ pub(super) enum Exit {
     Done,
     Failure,
     Usage,
-    /// No Master answered. The evidence says whether the address may be wrong.
+    /// No Master answered. The evidence shows whether the address may be wrong.
     Unanswered(Evidence),
-    /// The machine has too few processes, open files or too little memory to start.
+    /// The machine has too little memory, or too few processes or open files, to start.
     Shortage,
     /// A settings file or a variable is wrong.
     Configuration,
@@ -89,14 +89,14 @@ impl From<Exit> for ExitCode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ErrorFormat {
-    /// One line of text, for people.
+    /// One line of text for people.
     Text,
     /// One line of JSON, because the command line asks for JSON.
     Json,
 }
 
 impl ErrorFormat {
-    /// The format that the unparsed command line asks for, even if it cannot be parsed. `--json` may belong to another
+    /// The format of errors that the command line asks for, found without parsing it. `--json` may belong to another
     /// command: it does not count after `--`, or if this command has no such option.
     pub(super) fn asked(words: &[OsString], command: &clap::Command) -> Self {
         let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
@@ -156,7 +156,7 @@ impl Failure {
         Self::of(exit, error.to_string())
     }
 
-    /// The failure for a setting that cannot be used. It is wrong usage if it comes from the command line.
+    /// The failure for a setting that cannot be used. If the setting comes from the command line, this is wrong usage.
     pub(super) fn setting(error: &SettingError) -> Self {
         Self::with(if error.is_usage() { Exit::Usage } else { Exit::Configuration }, error)
     }
@@ -258,7 +258,8 @@ fn evidence(error: &IpcError) -> Evidence {
     }
 }
 
-/// Turns a write to standard output into a result. A reader that closes the pipe is not a failure.
+/// Turns the result of a write to standard output into an exit. It is not a failure if the other end has closed the
+/// pipe.
 pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
     match result {
         Ok(()) => Ok(Exit::Done),
@@ -267,14 +268,14 @@ pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
     }
 }
 
-/// Writes a file that the command line names; an error names it, too.
+/// Writes a file that the command line names. An error contains the file's path.
 pub(super) fn saved(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
     fs::write(path, contents)
         .map_err(|error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display())))
 }
 
-/// Removes advice about values. It suggests passing an unknown option as a value, but where an option is unknown, no
-/// command takes words that look like options.
+/// Removes advice about values from an error. Clap suggests passing an unknown option as a value. But wherever options
+/// can be unknown, no command accepts values that look like options.
 fn forget_values(error: &mut clap::Error) {
     let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) else { return };
     let (_, tips): (Vec<_>, Vec<_>) =

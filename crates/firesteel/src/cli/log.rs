@@ -22,7 +22,7 @@ use super::color::Colors;
 use format::{CleanFields, JsonFields, JsonLines, LogFormat, Utc};
 use queue::{LastLines, LogQueue};
 
-/// Replaces `--log-format`, also for the executors of a Worker.
+/// The variable that sets the default of `--log-format`. The executors of a Worker use it, too.
 const FORMAT_VARIABLE: &str = "FIRESTEEL_LOG_FORMAT";
 
 /// The options of the log.
@@ -61,11 +61,11 @@ pub(super) struct LogOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DefaultLevel {
     Info,
-    /// The level of commands that print a result.
+    /// The default level of commands that print a result.
     Warnings,
 }
 
-/// Writes a command's remarks in the form of its errors: `firesteel: TEXT`.
+/// Writes a command's log lines in the same form as its errors: `firesteel: TEXT`.
 struct Remarks;
 
 impl<S, N> FormatEvent<S, N> for Remarks
@@ -87,7 +87,7 @@ where
 }
 
 impl LogOptions {
-    /// Starts the log. `RUST_LOG` overrides the flags. Dropping the result writes a daemon's last lines.
+    /// Starts the log. `RUST_LOG` overrides the flags. When the result is dropped, a daemon's last lines are written.
     #[must_use]
     pub(super) fn start(self, command: &'static str, default: DefaultLevel) -> Option<LastLines> {
         let (format, unknown) = self.format();
@@ -130,7 +130,7 @@ impl LogOptions {
         last_lines
     }
 
-    /// The format of the log, and the variable's value if it is not valid.
+    /// The format of the log. Also returns the variable's value if that is not valid.
     fn format(self) -> (LogFormat, Option<String>) {
         if let Some(format) = self.log_format {
             return (format, None);
@@ -152,12 +152,12 @@ impl LogOptions {
         if level > Level::INFO { filter } else { filter.with_target("zookeeper_client", Level::ERROR) }
     }
 
-    /// Whether a failure is logged instead of printed, so that a daemon with a JSON log writes only JSON.
+    /// Whether a failure is logged instead of printed, so that all output of a daemon with a JSON log is JSON.
     pub(super) fn tells_failure(self, default: DefaultLevel) -> bool {
         default == DefaultLevel::Info && self.format().0 == LogFormat::Json
     }
 
-    /// Whether commands show a progress bar and print remarks.
+    /// Whether a command shows a progress bar and prints remarks.
     pub(super) fn show(self) -> Show {
         if self.quiet > 0 { Show::Quiet } else { Show::Auto }
     }
@@ -173,7 +173,7 @@ impl LogOptions {
     }
 }
 
-/// Standard error behind a queue; without the queue if no thread can be started for it.
+/// Standard error behind a queue. If no thread can be started for the queue, standard error itself.
 fn queued(format: LogFormat) -> (BoxMakeWriter, Option<LastLines>) {
     match LogQueue::start(format.dropped(), standard::stderr()) {
         Ok((queue, last_lines)) => (BoxMakeWriter::new(queue), Some(last_lines)),

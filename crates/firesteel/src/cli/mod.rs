@@ -3,12 +3,11 @@
 //!
 //! - `daemon`: the commands that start daemons.
 //! - `client`: the commands that ask a running cluster.
-//! - `submission`: the commands that start an application or submit a driver; `detach`, `attach`: applications that go
-//!   on without their command.
+//! - `submission`: the commands that start an application or submit a driver; `detach`, `attach`: applications that
+//!   continue without their command.
 //! - `placement`: placements without a running cluster.
-//! - `logs`, `yarn`, `config`, `journal`, `completions`, `help::man`: a command each.
-//! - `options`: options that several commands have; `exit`, `help`, `log`, `color`, `table`: what commands say, and
-//!   how.
+//! - `logs`, `yarn`, `config`, `journal`, `completions`, `help::man`: one command per module.
+//! - `options`: options that several commands have; `exit`, `help`, `log`, `color`, `table`: the output of commands.
 
 mod attach;
 mod client;
@@ -189,7 +188,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 impl Command {
-    /// The name of the command, which is the component of its log.
+    /// The name of the command, which its log lines contain as the component.
     fn name(&self) -> &'static str {
         match self {
             Self::Master(_) => "master",
@@ -220,8 +219,8 @@ impl Command {
         }
     }
 
-    /// The format of its errors. `asked` is the format found before parsing, when options of another command could be
-    /// mistaken for this one's.
+    /// The format of this command's errors. `asked` is the format that was found before parsing. At that time, an
+    /// option of another program could be mistaken for an option of this command.
     fn error_format(&self, asked: ErrorFormat) -> ErrorFormat {
         if let Self::Launch(args) = self {
             return ErrorFormat::of(args.prints_json());
@@ -272,15 +271,15 @@ fn ask_for_help(words: &mut [OsString]) {
     }
 }
 
-/// Runs a daemon as a task of its own runtime. Its connections and runners are tasks too, so they
-/// wake it on the same thread.
+/// Runs a daemon as a task of its own runtime. Its connections and runners are tasks of the same runtime, so they wake
+/// the daemon without another thread.
 fn run_daemon<T: Send + 'static>(daemon: impl Future<Output = T> + Send + 'static) -> Result<T, Failure> {
     let ended = block_on(async { tokio::spawn(daemon).await })?;
     // The task is never cancelled.
     Ok(ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
 }
 
-/// Runs a question or a terminal program on its own runtime. Tasks that still run at the end are abandoned.
+/// Runs a request or a terminal program on its own runtime. Tasks that still run at the end are abandoned.
 fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     // Use one extra thread: a thread may block on a stopped terminal, and signals must still be
     // handled.

@@ -21,7 +21,7 @@ use firesteel_protocol::wire::Hello;
 /// What the driver receives: a message, or `None` when the connection has ended.
 type Received = (PeerId, Option<ExecutorToDriver>);
 
-/// A driver and its one executor.
+/// A driver, and its only executor.
 struct Rig {
     peers: Peers<Received>,
     receiver: InboxReceiver<Received>,
@@ -49,7 +49,7 @@ fn hear(arrival: Arrival, body: &[u8]) -> Result<Received, DecodeError> {
 }
 
 impl Rig {
-    /// Starts an executor that has introduced itself.
+    /// Starts an executor, which has introduced itself to the driver.
     async fn new() -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("a free port");
         let port = listener.local().port();

@@ -13,7 +13,7 @@ use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// An executor of the test's own on this machine.
+/// An executor on this machine, for one test only.
 struct Rig {
     context: Arc<RunnerContext>,
     inbox: Inbox<Event>,

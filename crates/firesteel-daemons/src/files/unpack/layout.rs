@@ -1,4 +1,4 @@
-//! The paths in an archive, computed from its entries alone, before any is written.
+//! The paths in an archive, computed from its entries before any entry is written.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -12,21 +12,21 @@ const MOST_NAME: usize = 255;
 /// The maximum length of a path and of a link's target, in bytes.
 pub(super) const MOST_PATH: usize = 4095;
 
-/// What an archive has at a path.
+/// The kind of entry that an archive has at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ArchiveEntry {
     Directory,
     File,
-    /// A symbolic link with its target, which may be anything, as in tar.
+    /// A symbolic link with its target. As in tar, the target may be any path.
     Link(PathBuf),
 }
 
-/// The entries of an archive so far, by path. None is below a link, so nothing is ever written through a link.
+/// The entries of an archive so far, by path. No entry is below a link, so nothing is ever written through a link.
 #[derive(Debug, Default)]
 pub(super) struct Layout(BTreeMap<PathBuf, ArchiveEntry>);
 
 impl Layout {
-    /// Puts an entry at a path that [`inside`] made. Returns the earlier entry at this path.
+    /// Puts an entry at a path that [`inside`] has normalized. Returns the earlier entry at this path.
     pub(super) fn put(
         &mut self,
         entry: &Path,
@@ -54,7 +54,8 @@ impl Layout {
         Ok(self.0.insert(at.to_owned(), place))
     }
 
-    /// Resolves the target of a hard link: an earlier file or link, which is itself reached through no link.
+    /// Resolves the target of a hard link. The target must be an earlier file or link whose path does not lead through
+    /// a link.
     pub(super) fn linked(&self, entry: &Path, target: &Path) -> Result<(PathBuf, ArchiveEntry), UnpackError> {
         let at = inside(target).map_err(|_| UnpackError::LeadsOut { entry: entry.to_owned() })?;
         for parent in parents(&at) {
@@ -91,10 +92,9 @@ fn is_target(target: &Path) -> bool {
     !bytes.is_empty() && bytes.len() <= MOST_PATH && !bytes.contains(&0)
 }
 
-/// Normalizes a path in an archive, relative to the root. Empty if it is the root itself.
+/// Normalizes a path in an archive, relative to the root. The result is empty if the path is the root itself.
 ///
-/// `a/../b` stays within the root. It is refused nevertheless, because no honest program packs such a path, and `a` may
-/// be a link.
+/// The path `a/../b` is refused although it stays within the root: no usual program packs it, and `a` may be a link.
 pub(super) fn inside(path: &Path) -> Result<PathBuf, UnpackError> {
     let mut at = PathBuf::new();
     for part in path.components() {

@@ -12,7 +12,7 @@ use zip::write::SimpleFileOptions;
 
 use super::*;
 
-/// The header of a tar entry, even one that the library would not write.
+/// The header of a tar entry, including headers that the tar library would refuse to write.
 struct Entry {
     name: &'static str,
     kind: EntryType,

@@ -78,7 +78,7 @@ struct ApplicationRow {
     duration: u64,
 }
 
-/// A cluster driver. It has no main class, so its program is shown instead.
+/// A cluster driver. Firesteel's cluster drivers have no main class, so the program is shown instead.
 #[derive(serde::Serialize)]
 struct DriverRow {
     id: String,
@@ -105,12 +105,12 @@ pub(super) struct Utilization {
     memoryutilization: i64,
 }
 
-/// The URL of an HTTP server in Spark's form, without a `/` at the end.
+/// The URL of an HTTP server in Spark's format, without a `/` at the end.
 pub(in super::super) fn plain_address(url: Option<&str>) -> String {
     url.unwrap_or_default().trim_end_matches('/').to_owned()
 }
 
-/// Custom resources in Spark's form. A part of an address is `0@0.25`.
+/// Custom resources in Spark's format. A fraction of an address is written as `0@0.25`.
 pub(in super::super) fn resource_rows(resources: &Resources) -> ResourceRows {
     let row = |(name, addresses): (&str, Vec<String>)| {
         (name.to_owned(), ResourceRow { name: name.to_owned(), addresses })
@@ -119,7 +119,8 @@ pub(in super::super) fn resource_rows(resources: &Resources) -> ResourceRows {
     rows.map(row).collect()
 }
 
-/// The used or free part of a Worker's custom resources. It contains all names, as in Spark.
+/// The used or free part of a Worker's custom resources. As in Spark, all names are listed, even with nothing used or
+/// free.
 fn share_rows(all: &Resources, share: &Resources) -> ResourceRows {
     let mut rows = resource_rows(share);
     for (name, _) in all.iter() {
@@ -129,7 +130,8 @@ fn share_rows(all: &Resources, share: &Resources) -> ResourceRows {
     rows
 }
 
-/// The state for monitors made for Spark. A Worker that has left is shown as `DECOMMISSIONED`, since it needs no alarm.
+/// The state to show to monitors made for Spark. A Worker that has left is shown as `DECOMMISSIONED`, because no alarm
+/// is needed.
 fn spark_state(state: WorkerState) -> WorkerState {
     match state {
         WorkerState::Left => WorkerState::Decommissioned,
@@ -158,7 +160,7 @@ impl MasterPage {
         }
     }
 
-    /// The page of a standby Master. It is empty, like Spark's.
+    /// The page of a standby Master. The page is empty, like the page of a standby Master of Spark.
     pub(super) fn of_standby(url: &str) -> Self {
         Self::of(&MasterView::empty(url), Status::Standby)
     }
@@ -180,12 +182,12 @@ impl MasterPage {
         }
     }
 
-    /// The page with this field alone. An unknown field is an empty text, as in Spark.
+    /// The page reduced to this field. As in Spark, an unknown field gives an empty text.
     pub(super) fn only<'a>(&'a self, field: &'a str) -> Only<'a> {
         Only { page: self, field }
     }
 
-    /// Writes one field, or all. Returns whether there was any.
+    /// Writes one field, or all fields. Returns whether a field was written.
     fn entries<M: SerializeMap>(&self, map: &mut M, field: Option<&str>) -> Result<bool, M::Error> {
         let mut found = false;
         macro_rules! entry {
@@ -277,7 +279,7 @@ impl DriverRow {
     }
 }
 
-/// The program of a cluster driver, or its class if it is Spark's.
+/// The program of a cluster driver. For Spark's cluster drivers: the main class.
 fn main_class(command: &str) -> String {
     command.split_whitespace().find(|word| *word != SPARK).unwrap_or_default().to_owned()
 }

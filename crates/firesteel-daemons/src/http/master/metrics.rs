@@ -1,4 +1,4 @@
-//! The metrics of a Master, and the metrics of Spark's Master under Spark's names.
+//! The metrics of a Master. A second page has the metrics of Spark's Master under Spark's names.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::http::exposition::Exposition;
 use crate::http::server::HttpMeter;
 use crate::http::vitals::{self, OwnerNames};
 
-/// The maximum number of applications with separate metrics: those that registered first.
+/// The maximum number of applications with separate metrics. The applications that registered first count.
 const MOST_APPLICATIONS: usize = 100;
 
 /// The maximum number of applications on the page with Spark's names.
@@ -34,7 +34,7 @@ const OWNER: OwnerNames = OwnerNames {
 pub(super) struct Source<'a> {
     pub(super) owner: (&'a OwnerMeter, Traffic),
     pub(super) journal: Option<&'a JournalMeter>,
-    /// `None`: the Master did not answer in time.
+    /// The state of the Master. `None`: the Master did not answer in time.
     pub(super) view: Option<&'a MasterView>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn of_leader(started: SystemTime, meter: &HttpMeter, source: &Source<
     page.finish()
 }
 
-/// Adds the status. `None`: the Master leads, and nothing else is known.
+/// Adds the status metrics. `None`: the Master is the leader, but its exact status is unknown.
 fn status(page: &mut Exposition, status: Option<Status>) {
     let mut family =
         page.gauge("firesteel_master_status", "1 for the status that the Master has, 0 for the others.");
@@ -184,7 +184,7 @@ fn usage(page: &mut Exposition, view: &MasterView) {
         .sample(&[], all.memory);
 }
 
-/// The queues in the settings. Without any, a single one called `default`.
+/// The queues in the settings. Without any, a single queue called `default`.
 fn queues(page: &mut Exposition, view: &MasterView) {
     let mut names: Vec<&str> = view.scheduling.queues.iter().map(|queue| queue.name.as_str()).collect();
     if names.is_empty() {

@@ -1,9 +1,9 @@
-//! The HTTP responses of a Master: pages, JSON in the form of Spark's Master, health and metrics.
+//! The HTTP responses of a Master: pages, JSON in the format of Spark's Master, health and metrics.
 //!
 //! - `pages`: the pages
 //! - `read`: how the Master's state is read
 //! - `json`: the fields of `/json/`
-//! - `metrics`: the metrics of a Master, and those of Spark's Master
+//! - `metrics`: the metrics of a Master, and the metrics of Spark's Master
 
 mod json;
 mod metrics;
@@ -61,30 +61,30 @@ const PATHS: [&str; 9] = [
     "/metrics/applications/prometheus/",
 ];
 
-/// The HTTP site of a Master. The same site serves while the Master leads and stands by.
+/// The HTTP site of a Master. The same site serves while the Master is the leader and while it is a standby.
 #[derive(Debug)]
 pub(crate) struct MasterSite {
     url: String,
     settings: PageSettings,
     /// The token that forms with side effects must contain.
     token: Secret,
-    /// The host names by which readers may call this Master, if pages contain the token.
+    /// The host names that requests may use for this Master. They are checked only if pages contain the token.
     names: Names,
     started: SystemTime,
     master_state: Mutex<MasterState>,
 }
 
-/// The state of the Master behind the site.
+/// The state of the Master that the site serves.
 #[derive(Clone, Debug)]
 enum MasterState {
-    /// It is reading its state.
+    /// The Master is reading its state.
     Starting,
-    /// It stands by, and this Master leads.
+    /// The Master is a standby, and the Master at this address is the leader.
     StandsBy(Option<Address>),
     Leads(Arc<Term>),
 }
 
-/// A Master while it leads.
+/// The data of a Master that exists only while it leads.
 #[derive(Debug)]
 struct Term {
     virtual_peers: VirtualPeers<Event>,
@@ -116,8 +116,8 @@ impl Status {
         }
     }
 
-    /// The status of a leading Master with this state. It recovers while some Workers or applications have not
-    /// returned.
+    /// The status of a leading Master with this state. The Master counts as recovering until all Workers and
+    /// applications have returned.
     fn of(view: &MasterView) -> Self {
         let is_away = view.workers.iter().any(|worker| worker.state == WorkerState::Unknown)
             || view.applications.iter().any(|application| application.state == ApplicationState::Unknown)
@@ -127,7 +127,7 @@ impl Status {
 }
 
 impl MasterSite {
-    /// The site of a starting Master that others reach at this address.
+    /// The site of a starting Master that has this public address.
     pub(crate) fn new(reached: &Address, settings: PageSettings) -> Self {
         let master_state = Mutex::new(MasterState::Starting);
         let allowed = settings.hosts.iter().map(String::as_str);
@@ -256,7 +256,7 @@ impl Site for MasterSite {
     }
 }
 
-/// The pages, by their paths without the `/` at the end.
+/// The responses for each page. Paths have no `/` at the end.
 impl MasterSite {
     async fn page(&self, path: &str, question: &Question) -> Answer {
         // Spark's Master serves the pages of its Workers below this path (spark.ui.reverseProxy).
@@ -376,8 +376,8 @@ impl MasterSite {
         }
     }
 
-    /// Refuses a request that calls this Master by a foreign host name. If nothing can be changed, every name is
-    /// accepted.
+    /// Refuses a request that uses a foreign host name for this Master. If requests cannot change anything, every name
+    /// is accepted.
     fn refuse_name(&self, question: &Question) -> Option<Answer> {
         let words = self.names.refuse(&question.called).filter(|_| self.settings.may_kill)?;
         Some(Answer::line(StatusCode::MISDIRECTED_REQUEST, &plain::clean(&words)))
@@ -404,7 +404,7 @@ impl Term {
         self.snapshot.get(|| self.read(Extent::Executors(0))).await
     }
 
-    /// The state with all executors.
+    /// The state of the Master, with all executors.
     async fn whole(&self) -> Result<Arc<MasterView>, Unanswered> {
         self.terms()?;
         self.whole.get(|| self.read(Extent::Whole)).await

@@ -14,10 +14,10 @@ use super::super::inquiry::Inquiry;
 use super::super::snapshot::{Snapshot, Unanswered};
 use crate::master_client::{Carrier, MasterClient};
 
-/// The details of this number of applications are cached for a second.
+/// The number of applications whose details are cached for a second.
 const KEPT: usize = 8;
 
-/// How long a page waits for another Master to tell the URL of its pages.
+/// How long a page waits for another Master to report the URL of its pages.
 const FOR_A_LINK: Duration = Duration::from_secs(1);
 
 pub(super) type OwnClient = MasterClient<Inquiry<Event>>;
@@ -49,7 +49,8 @@ pub(super) struct Applications {
 }
 
 impl Applications {
-    /// An application with all of its executors, at most one second old.
+    /// Returns an application with all of its executors. The answer may come from a copy that is at most one second
+    /// old.
     pub(super) async fn get(
         &self,
         virtual_peers: &VirtualPeers<Event>,
@@ -72,7 +73,7 @@ impl Applications {
     }
 }
 
-/// The URL of another Master's pages, if it tells it soon.
+/// The URL of another Master's pages. `None` if that Master does not report it soon.
 pub(super) async fn pages_of(leader: &Address, own_name: &str) -> Option<String> {
     let asked = async { MasterClient::open(leader, own_name).await?.web_address().await };
     let address = timeout(FOR_A_LINK, asked).await.ok()?.ok().flatten();

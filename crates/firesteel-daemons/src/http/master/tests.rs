@@ -210,7 +210,7 @@ fn the_page_of_metrics_names_each() {
     assert_eq!(named, types.keys().map(String::as_str).collect());
 }
 
-/// A view of Workers in all states, with a cluster driver on one that serves and on one that leaves.
+/// A view of Workers in all states, with a cluster driver on a Worker that serves and on a Worker that leaves.
 fn mixed() -> MasterView {
     let base = recorded();
     let worker = |number: u16, state, cores, used| WorkerView {

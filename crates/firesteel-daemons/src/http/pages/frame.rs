@@ -1,4 +1,5 @@
-//! The frame around each page: its title, links to other pages, the filter, and the script that refreshes it.
+//! The frame around each page: the page's title, links to other pages, the filter, and the script that refreshes the
+//! page.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -12,7 +13,7 @@ pub(in super::super) struct Frame<'a> {
     /// The name of the daemon, for the title of the window.
     pub(in super::super) daemon: &'a str,
     pub(in super::super) links: &'a [(&'a str, &'a str)],
-    /// The path of this page among the links, if it is there.
+    /// The path of this page among the links. Empty if no link leads to this page.
     pub(in super::super) here: &'a str,
     pub(in super::super) filter: Option<&'a Query>,
     /// The refresh interval, in milliseconds. 0: the page is not refreshed.
@@ -21,7 +22,8 @@ pub(in super::super) struct Frame<'a> {
 
 pub(in super::super) const FILTER: &str = "filter";
 
-/// The page as an HTML document. Each child of `parts` has an id. The script replaces the children that have changed.
+/// The page as an HTML document. Each child of `parts` has an id. A refresh replaces only the children that have
+/// changed.
 pub(in super::super) fn document(frame: &Frame<'_>, parts: &Markup) -> String {
     let Frame { base, title, daemon, links, here, filter, pace } = *frame;
     html! {

@@ -20,7 +20,7 @@ pub(in super::super) struct LogQuestion {
     /// The position of the first byte. `None`: the part ends at the log's end.
     offset: Option<u64>,
     bytes: u64,
-    /// Whether the script sends the request. It needs to know whether the log is over.
+    /// Whether the script sends the request. The script needs to know whether more output can follow.
     follows: bool,
 }
 
@@ -30,15 +30,15 @@ pub(in super::super) struct Excerpt {
     text: Vec<u8>,
     /// The position of the log's end.
     length: u64,
-    /// Whether nothing more will be written.
+    /// Whether nothing more will be written to the log.
     is_over: bool,
-    /// The path of the log's latest file, with the host if it is on another machine.
+    /// The path of the log's latest file. The host is included if the file is on another machine.
     pub(in super::super) place: String,
 }
 
 /// Reads pieces of the logs of one executor or cluster driver.
 pub(in super::super) trait LogSource {
-    /// A piece, or the reason in words why there is none.
+    /// A piece of the log, or the reason why there is none, as text.
     fn piece(
         &mut self,
         stream: Stream,
@@ -46,7 +46,7 @@ pub(in super::super) trait LogSource {
     ) -> impl Future<Output = Result<LogPiece, String>> + Send;
 }
 
-/// The name of an output in URLs and of its file.
+/// The name of an output stream, in URLs and as the name of its file.
 pub(in super::super) fn name(stream: Stream) -> &'static str {
     match stream {
         Stream::Stdout => "stdout",
@@ -91,7 +91,7 @@ fn links_of(pages: &str, author: &LogAuthor) -> Markup {
 }
 
 impl LogQuestion {
-    /// Reads the request in a URL, or says what is wrong with it.
+    /// Reads the request in a URL, or reports what is wrong with the URL.
     pub(in super::super) fn of(query: &Query) -> Result<Self, String> {
         if query.has("self") {
             return Err("The daemon's own log goes to its standard error: ask the service manager for it, for example with \
@@ -155,7 +155,7 @@ impl LogQuestion {
         link_of(&which(&self.author, self.stream).into_iter().chain(rest).collect::<Vec<_>>())
     }
 
-    /// The author's name in the heading. The application of an executor is named below it.
+    /// The author's name in the heading. For an executor, the application is named below the heading.
     fn called(&self) -> String {
         match &self.author {
             LogAuthor::Executor(key) => format!("executor {}", key.executor),
@@ -212,7 +212,7 @@ impl LogQuestion {
         }
     }
 
-    /// The text, after a line that says which part it is. Source: Spark's `/log/`, 4.0.1.
+    /// The text, after a line that says which part of the log is shown. Source: Spark's `/log/`, 4.0.1.
     pub(in super::super) fn text(&self, excerpt: &Excerpt) -> String {
         let Excerpt { start, text, length, is_over, place } = excerpt;
         let ended = if self.follows && *is_over { ", ended" } else { "" };
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// A log whose files have 10 bytes each.
+    /// A log whose files have at most 10 bytes each.
     struct Short(Vec<u8>);
 
     impl LogSource for Short {

@@ -1,5 +1,5 @@
-//! The common parts of the Master's and the Worker's pages. Pages are rendered on the server, and complete without a
-//! script.
+//! The common parts of the Master's and the Worker's pages. Pages are rendered on the server, and are complete even
+//! without the script.
 //!
 //! - `frame`: the frame around each page: links, the filter, the script
 //! - `table`: tables that are filtered, sorted and paged on the server

@@ -39,7 +39,7 @@ pub(in super::super) fn bar(used: i64, all: i64) -> Markup {
     }
 }
 
-/// How good or bad a state is.
+/// How good or bad a state is, for the colour of its dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Severity {
     Good,
@@ -59,12 +59,12 @@ impl Severity {
     }
 }
 
-/// A state in words, with a dot in a colour that repeats the words.
+/// A state as text, with a dot whose colour has the same meaning.
 pub(in super::super) fn state(mood: Severity, words: &str) -> Markup {
     html! { span class={ "state " (mood.name()) } { (words) } }
 }
 
-/// How long ago something was. The time of day is shown on hovering.
+/// How long ago this time was. Hovering shows the time of day.
 pub(in super::super) fn ago(now: Timestamp, then: Timestamp) -> Markup {
     html! { time datetime=(then) title=(then) { (duration(now.since(then))) " ago" } }
 }
@@ -74,7 +74,7 @@ pub(in super::super) fn fact(name: &str, what: &Markup) -> Markup {
     html! { div { dt { (name) } dd { (what) } } }
 }
 
-/// A sentence on a page of its own.
+/// A sentence that is the only content of its page.
 pub(in super::super) fn sentence(words: impl Render) -> Markup {
     html! { section #sentence { p.lead { (words) } } }
 }

@@ -15,7 +15,7 @@ const ROWS: usize = 100;
 pub(in super::super) struct Column<T> {
     pub(in super::super) name: &'static str,
     pub(in super::super) shape: Shape,
-    /// The order of rows by this column, if they can be sorted by it.
+    /// The order of rows by this column. `None`: rows cannot be sorted by this column.
     pub(in super::super) order: Option<fn(&T, &T) -> Ordering>,
 }
 
@@ -31,10 +31,10 @@ pub(in super::super) enum Shape {
 }
 
 pub(in super::super) struct Table<'a, T> {
-    /// The id of its part of the page, and the prefix of its names in the URL.
+    /// The id of the table on the page, and the prefix of the table's names in the URL.
     pub(in super::super) id: &'static str,
     pub(in super::super) title: &'a str,
-    /// The text that is shown if it has no rows.
+    /// The text that is shown if the table has no rows.
     pub(in super::super) empty: &'a str,
     pub(in super::super) columns: &'a [Column<T>],
     /// The text of a row that the filter searches.

@@ -1,7 +1,7 @@
 //! The fields of a Worker's `/json/`, with Spark's names and values. Source: Spark JsonProtocol, 4.0.1.
 //!
-//! A Firesteel Worker does not know the limits of an application. It knows the user only for Spark's applications. It
-//! does not show commands, since these may contain secrets.
+//! A Firesteel Worker does not know the limits of an application. It knows the user only for Spark's applications.
+//! Commands are not shown, since they may contain secrets.
 
 use firesteel_placement::Resources;
 use firesteel_protocol::ids::ExecutorKey;
@@ -49,7 +49,7 @@ struct ApplicationRow {
 }
 
 impl WorkerPage {
-    /// The page of a Worker in this state with these custom resources. Its Master serves HTTP at this URL.
+    /// The page of a Worker in this state, with these custom resources. The Worker's Master serves HTTP at this URL.
     pub(super) fn of(
         (view, master): (&WorkerViewOfItself, Option<&str>),
         plans: &Plans,

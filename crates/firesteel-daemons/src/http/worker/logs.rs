@@ -8,7 +8,8 @@ use crate::http::inquiry::Inquiry;
 use crate::http::pages::log::LogSource;
 use crate::worker_log::{behind, header_of};
 
-/// The logs of one author, read through the Worker's own loop. The header about the start is left out.
+/// The logs of one author, read through the Worker's own loop. The header that says how the author was started is left
+/// out.
 pub(super) struct OwnLog {
     author: LogAuthor,
     inquiry: Inquiry<Event>,

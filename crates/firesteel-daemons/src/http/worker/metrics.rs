@@ -1,4 +1,4 @@
-//! The metrics of a Worker, and the metrics of Spark's Worker under Spark's names.
+//! The metrics of a Worker. A second page has the metrics of Spark's Worker under Spark's names.
 
 use std::time::SystemTime;
 
@@ -17,7 +17,7 @@ const OWNER: OwnerNames = OwnerNames {
     connections: "firesteel_worker_connections",
 };
 
-/// The metrics of a Worker. `seen` is its state and its report, if it responded in time.
+/// The metrics of a Worker. `seen` is the Worker's state and report, or `None` if the Worker did not answer in time.
 pub(super) fn of(
     started: SystemTime,
     meter: &HttpMeter,
@@ -63,7 +63,7 @@ fn state(page: &mut Exposition, view: &WorkerViewOfItself) {
 
 const MOST_EXECUTORS: usize = 100;
 
-/// The usage, as far as it was measured.
+/// The usage of the machine and of the processes, as far as it was measured.
 fn usage(page: &mut Exposition, report: &WorkerReport) {
     if let Some(machine) = report.machine {
         page.gauge("firesteel_worker_machine_cpu_cores", "Cores of the machine that were used lately.")

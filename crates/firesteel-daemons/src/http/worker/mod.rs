@@ -1,9 +1,9 @@
-//! The HTTP responses of a Worker: pages, JSON in the form of Spark's Worker, health and metrics.
+//! The HTTP responses of a Worker: pages, JSON in the format of Spark's Worker, health and metrics.
 //!
 //! - `page`: the page of the Worker; `logs`: the logs of its executors and cluster drivers
 //! - `json`: the fields of `/json/`
-//! - `metrics`: the metrics of a Worker, and those of Spark's Worker
-//! - `plans`: what the Worker was told about its executors
+//! - `metrics`: the metrics of a Worker, and the metrics of Spark's Worker
+//! - `plans`: the orders that the Worker got for its executors
 
 mod json;
 mod logs;
@@ -53,8 +53,8 @@ pub(crate) struct WorkerSite {
 }
 
 impl WorkerSite {
-    /// The site of a Worker with these custom resources. It lists this number of ended executors. Their directories are
-    /// below this one.
+    /// The site of a Worker with these custom resources. The site lists at most this number of ended executors. The
+    /// executors' directories are in this directory.
     pub(crate) fn new(
         virtual_peers: VirtualPeers<Event>,
         resources: Resources,

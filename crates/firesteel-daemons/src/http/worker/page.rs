@@ -50,7 +50,7 @@ struct Row {
     memory: i64,
     resources: String,
     pid: Option<u32>,
-    /// The usage of its processes: cores and memory.
+    /// The usage of the executor's processes: cores and memory.
     usage: [String; 2],
 }
 

@@ -1,4 +1,4 @@
-//! The orders that a Worker got for its executors and cluster drivers. The Worker's machine need not remember all of
+//! The orders that a Worker got for its executors and cluster drivers. The Worker's state machine does not store all of
 //! this.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -7,14 +7,14 @@ use firesteel_placement::{MiB, Resources};
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_worker::ExecutorPlan;
 
-/// The environment variable by which Spark's drivers tell their executors the user.
+/// The environment variable with which Spark's drivers pass the user to their executors.
 const SPARK_USER: &str = "SPARK_USER";
 
-/// The part of a plan that is shown.
+/// The part of an order that is shown on pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) app_name: String,
-    /// The user of the application. Only Spark's drivers tell it.
+    /// The user of the application. Only Spark's drivers report the user.
     pub(super) user: String,
     pub(super) memory: MiB,
     pub(super) resources: Resources,
@@ -37,8 +37,8 @@ impl Plans {
         Self { retained, table: BTreeMap::new(), order: VecDeque::new(), drivers: VecDeque::new() }
     }
 
-    /// Adds a plan, and drops plans of executors that started long before. One that is still listed may be among these,
-    /// if very many have started after it.
+    /// Adds a plan, and drops plans of executors that started long before. If very many executors have started since, a
+    /// plan may be dropped while its executor is still listed.
     pub(super) fn add(&mut self, plan: &ExecutorPlan, live: usize) {
         let ExecutorPlan { executor, app_name, command, memory, on_worker, .. } = plan;
         let shown = Plan {
@@ -56,7 +56,7 @@ impl Plans {
         }
     }
 
-    /// Adds a cluster driver that is started, and drops those that were started long before.
+    /// Adds a cluster driver that is started, and drops cluster drivers that were started long before.
     pub(super) fn add_driver(&mut self, driver: &DriverId) {
         if !self.drivers.contains(driver) {
             self.drivers.push_back(driver.clone());

@@ -63,7 +63,7 @@ fn recorded() -> (WorkerViewOfItself, Plans) {
     (view, plans)
 }
 
-/// The JSON without fields that Firesteel's Workers do not know or show.
+/// The JSON without the fields that Firesteel's Workers do not have or do not show.
 fn known(json: &str) -> String {
     json.replace("\"cores\" : 2,\n      \"memoryperexecutor\"", "\"cores\" : 0,\n      \"memoryperexecutor\"")
         .replace("\"Command(org.apache.spark.executor.CoarseGrainedExecutorBackend,...)\"", "\"\"")

@@ -17,20 +17,20 @@ use crate::spark::frames::Frames;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a called peer may take to accept a connection.
+/// How long it may take until a called peer accepts the connection.
 const ANSWER: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct Calls {
     called: Vec<Called>,
-    /// The Master's address. `None`: the address by which each peer knows it.
+    /// The Master's address. `None`: the address that each peer has for the Master.
     here: Option<Address>,
     patience: Duration,
 }
 
 impl Calls {
-    /// The peers that wait for this Master's call. `here` is its address if it was elected, because peers then know
-    /// another address, or none.
+    /// The peers that wait for this Master's call. `here` is this Master's address if it was elected. In that case, the
+    /// peers know another address, or none.
     #[must_use]
     pub fn of(master: &Master, here: Option<&firesteel_protocol::address::Address>) -> Self {
         let drivers = master.to_call().into_iter().map(Called::Driver);
@@ -74,7 +74,7 @@ async fn call(
     }
 }
 
-/// Dials an address repeatedly until this time.
+/// Dials an address repeatedly until the connection is open, or until this time.
 async fn dial(address: &Address, until: Instant) -> std::io::Result<(TcpStream, SocketAddr)> {
     let host = host::plain_or_as_given(&address.host);
     loop {

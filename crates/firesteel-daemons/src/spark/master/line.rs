@@ -1,4 +1,4 @@
-//! One connection: feeds a [`Connection`] with events, and performs its effects.
+//! One connection: feeds a [`Connection`] with events, and performs the connection's effects.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use crate::spark::frames::{Broken, Frames};
 /// How long the last writes may take after the Master has ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// One connection, and the peers that it represents at the Master.
+/// One connection, and the virtual peers that represent its drivers and Workers at the Master.
 pub(super) struct Line {
     connection: Connection,
     virtual_peers: VirtualPeers<MasterEvent>,
@@ -37,7 +37,7 @@ pub(super) struct Line {
     common: Arc<Common>,
 }
 
-/// The virtual peer on a channel, and why the Master has ended it.
+/// The virtual peer of a channel, and why the Master has ended it.
 struct ChannelState {
     virtual_peer: VirtualPeer<MasterEvent>,
     why: Option<Disconnect>,
@@ -93,7 +93,8 @@ impl Line {
         Closing::AtOnce
     }
 
-    /// Returns `Break` if the connection has to be closed, `Continue` if the other side has ended it.
+    /// Serves the connection to its end. Returns `Break` if this side has to close the connection, and `Continue` if
+    /// the other side has closed it.
     async fn run(&mut self, frames: &mut Frames) -> Result<ControlFlow<Closing>, Broken> {
         let virtual_peers = self.virtual_peers.clone();
         let mut has_ended = false;
@@ -131,7 +132,7 @@ impl Line {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Encodes this message and all that are queued, so that they leave in one write.
+    /// Encodes this message and all queued messages, so that they leave in one write.
     async fn deliver_all(
         &mut self,
         first: (Channel, Role, OutgoingItem),
@@ -199,7 +200,7 @@ impl Line {
         effects
     }
 
-    /// Performs an effect, except those on the socket. Returns the event that results at once.
+    /// Performs an effect, except effects on the socket. Returns the event that the effect causes at once.
     async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, OwnerGone> {
         match effect {
             Effect::Open { channel, role, name } => {
@@ -245,7 +246,7 @@ impl Line {
         self.channels.get(&channel).expect("a channel is used while it is open").virtual_peer.peer()
     }
 
-    /// Passes a peer's message, which had this number of bytes, to the Master.
+    /// Passes a peer's message to the Master. `bytes` is the length of the message.
     async fn say(&self, peer: PeerId, bytes: usize, message: Inbound) -> Result<(), OwnerGone> {
         let arrived = self.virtual_peers.now();
         self.virtual_peers

@@ -21,7 +21,8 @@ pub use self::calls::Calls;
 use self::line::Line;
 use super::frames::Frames;
 
-/// Calls the drivers and Workers that wait for it, and serves all connections that come, until the channel ends.
+/// Calls the drivers and Workers that wait for this Master's call. Serves all connections from the channel, until the
+/// channel closes.
 pub async fn serve(
     mut connections: mpsc::Receiver<OtherProtocolConnection>,
     calls: Calls,
@@ -44,7 +45,7 @@ pub async fn serve(
 }
 
 struct Common {
-    /// Limits the log lines that anybody who reaches the port can cause.
+    /// Limits log lines that any program that can reach the port can cause.
     lines: RateLimiter,
     forms: Mutex<OrderForms>,
     directory: Mutex<Directory>,

@@ -10,8 +10,8 @@ use firesteel_protocol::messages::{ApplicationDetail, ProfileView};
 
 use super::{cores, target};
 
-/// What Workers lack, whether the executor can ever fit, and what would help. Empty for a profile that was not
-/// examined.
+/// The resources that Workers lack, whether the executor can ever fit, and what would help. Empty for a profile that
+/// was not examined.
 pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Vec<String> {
     let Some(Outlook { bounds, fit, turned_down }) = &profile.outlook else { return Vec::new() };
     let mut all = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Ve
     all
 }
 
-/// What Workers lack: `5 Workers lack 2 to 6 cores, 3 lack 1 GiB of memory`.
+/// The resources that Workers lack: `5 Workers lack 2 to 6 cores, 3 lack 1 GiB of memory`.
 fn lacking(turned_down: &[TurnedDown]) -> String {
     let each =
         turned_down.iter().enumerate().map(|(number, TurnedDown { lack, workers, nearest, farthest })| {
@@ -111,7 +111,7 @@ fn to_free(more: &Amounts) -> String {
     list(&parts)
 }
 
-/// The memory in the form of the flag: `12g`, `1500m`.
+/// An amount of memory in the notation of the option: `12g`, `1500m`.
 fn size(memory: MiB) -> String {
     match memory.0 {
         mib if mib > 0 && mib % 1024 == 0 => format!("{}g", mib / 1024),

@@ -14,7 +14,7 @@ use super::*;
 
 mod reasons;
 
-/// A Master with its time.
+/// A Master together with its current time.
 struct Stage {
     master: Master,
     now: Timestamp,
@@ -73,7 +73,7 @@ impl Stage {
         self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description))));
     }
 
-    /// The applications for which room is reserved.
+    /// The applications for which free resources are reserved.
     fn reserved(&self) -> Vec<ReservedRoom> {
         self.master.view().reserved
     }

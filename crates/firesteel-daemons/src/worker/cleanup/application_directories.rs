@@ -1,7 +1,7 @@
 //! Removes the directories of ended applications from the work directory.
 //!
 //! The cleanup touches only directories that are named like an application, `app-20261121003159-0000`, or a cluster
-//! driver, because users put other things there. It removes links and never follows them.
+//! driver, because users may put other files into the work directory. The cleanup removes links and never follows them.
 //! [`files`](crate::worker::directories::files) removes the files of applications. The cleanup removes only files of a
 //! Worker that was killed.
 
@@ -21,14 +21,14 @@ use crate::worker::directories::work_directory::WorkDirectory;
 /// The prefix of the name of a directory that is being removed.
 const REMOVED: &str = ".firesteel-removed-";
 
-/// The maximum number of remembered directories that could not be removed.
+/// The maximum number of directories that are remembered as not removable.
 const SAID: usize = 1_000;
 
 /// The handle of the cleanup. Slow work runs on threads that may block.
 #[derive(Clone, Debug)]
 pub struct DirectoryCleanup {
     work: WorkDirectory,
-    /// The directories that could not be removed. Each is logged once.
+    /// The directories that could not be removed. For each directory, this is logged only once.
     said: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
@@ -38,8 +38,8 @@ impl DirectoryCleanup {
         Self { work, said: Arc::default() }
     }
 
-    /// Lists the applications with directories that were not written since this time, without those in `keep`. It
-    /// blocks: call it where that is allowed.
+    /// Lists the applications with directories in which nothing was written since this time. Applications in `keep` are
+    /// left out. Blocks the thread.
     #[must_use]
     pub fn find_stale(&self, keep: &BTreeSet<AppId>, unwritten_since: Timestamp) -> Vec<AppId> {
         let mut stale = Vec::new();
@@ -60,8 +60,8 @@ impl DirectoryCleanup {
         Self::without_live_processes(stale)
     }
 
-    /// Drops applications that still have executors. Several Workers of a machine may share one work directory, and
-    /// executors of the others may have written nothing.
+    /// Drops applications that still have executors. Several Workers of a machine may share one work directory, and the
+    /// executors of other Workers may have written nothing.
     fn without_live_processes(apps: Vec<AppId>) -> Vec<AppId> {
         if apps.is_empty() {
             return apps;
@@ -79,7 +79,7 @@ impl DirectoryCleanup {
             .collect()
     }
 
-    /// Renames an application's directory at once, and then removes it on a separate thread.
+    /// Renames an application's directory at once. Then removes it on a separate thread.
     pub fn remove_application(&self, app: &AppId, now: Timestamp) {
         let path = self.work.of_app(app);
         let aside = self.work.path().join(format!("{REMOVED}{app}-{}", now.millis()));
@@ -93,7 +93,7 @@ impl DirectoryCleanup {
         }
     }
 
-    /// The directories in a directory, with their names. Links do not count.
+    /// The directories in a directory, with their names. Links are left out.
     fn directories(&self, directory: &Path) -> Vec<(String, PathBuf)> {
         let list = || -> io::Result<Vec<(String, PathBuf)>> {
             let mut found = Vec::new();

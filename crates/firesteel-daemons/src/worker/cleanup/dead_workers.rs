@@ -1,15 +1,15 @@
 //! Workers that were killed together with their reapers: finds and ends their processes.
 //!
-//! Each Worker has a [record](LifeLock) in its work directory, and keeps it locked while it lives:
+//! Each Worker has a [lock file](LifeLock) in its work directory, and keeps this file locked while it lives:
 //!
 //! ```text
 //! <work directory>/.firesteel-workers/<Worker>
 //! ```
 //!
-//! A record without a lock belongs to a dead Worker. The Worker that finds it kills the processes that carry the dead
-//! Worker's [marker](Marker::of_worker), and removes the record. No other Worker has the same id. A Worker looks for
-//! such records at its start and when an application ends. It leaves the processes of living Workers alone, even if
-//! they share the directory.
+//! A file without a lock belongs to a dead Worker. The Worker that finds such a file kills the processes that carry the
+//! dead Worker's [marker](Marker::of_worker), and removes the file. No other Worker has the same id. A Worker looks for
+//! these files at its start and when an application ends. The processes of living Workers are left alone, even if these
+//! Workers share the directory.
 
 use std::fs;
 use std::io;
@@ -26,27 +26,27 @@ use super::scratch_directories::ScratchRoots;
 use crate::files::private;
 use crate::life_lock::LifeLock;
 
-/// The directory of the records, within the work directory.
+/// The directory of the Workers' lock files, within the work directory.
 const RECORDS: &str = ".firesteel-workers";
 
 const QUIET_SCANS: u32 = 3;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The record of this Worker, and the task that looks for records of dead ones.
+/// The lock file of this Worker, and the task that looks for lock files of dead Workers.
 #[derive(Debug)]
 pub struct DeadWorkers {
-    /// Returns the record, or `None` if the directory accepts none.
+    /// Returns the lock file, or `None` if it cannot be made in the directory.
     task: JoinHandle<Option<LifeLock>>,
     looks: mpsc::Sender<()>,
 }
 
-/// The handle that requests another look.
+/// The handle that requests another search for dead Workers.
 #[derive(Clone, Debug)]
 pub struct DeadWorkerSearch(mpsc::Sender<()>);
 
 impl DeadWorkers {
-    /// Ends the processes of dead Workers in this directory, and then makes the record of this one.
+    /// Ends the processes of dead Workers in this directory, and then makes the lock file of this Worker.
     pub async fn start(work: &Path, worker: &WorkerId, scratch: &ScratchRoots) -> Self {
         let (directory, own, roots) = (work.to_owned(), worker.clone(), scratch.clone());
         let starting = spawn_blocking(move || {
@@ -73,7 +73,7 @@ impl DeadWorkers {
         DeadWorkerSearch(self.looks.clone())
     }
 
-    /// Removes the record of this Worker, after all of its processes have ended. All [`DeadWorkerSearch`]s must have
+    /// Removes the lock file of this Worker, after all of its processes have ended. All [`DeadWorkerSearch`]s must have
     /// been dropped.
     pub async fn depart(self) {
         drop(self.looks);
@@ -85,15 +85,15 @@ impl DeadWorkers {
 }
 
 impl DeadWorkerSearch {
-    /// Requests a look for dead Workers in the directory. It happens soon, on another thread.
+    /// Requests a search for dead Workers in the directory. The search happens soon, on another thread.
     pub fn look(&self) {
         // If the queue is full, a look is about to begin.
         let _ = self.0.try_send(());
     }
 }
 
-/// Looks for dead Workers on request, and makes the record of this one again if somebody removed it. Returns the
-/// record.
+/// Looks for dead Workers on request. Makes the lock file of this Worker again if somebody removed it. Returns the lock
+/// file.
 async fn look_when_due(
     (work, own): (PathBuf, WorkerId),
     scratch: ScratchRoots,

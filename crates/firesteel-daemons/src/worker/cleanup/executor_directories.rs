@@ -1,6 +1,6 @@
-//! The directories of ended executors: measured, found by the next Worker, and removed.
+//! The directories of ended executors. They are measured, found by a later Worker, and removed.
 //!
-//! The [Worker](firesteel_worker) decides which of them to remove. All functions here block.
+//! The [Worker](firesteel_worker)'s state machine decides which directories to remove. All functions here block.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,15 +22,15 @@ struct Contents {
     last_written: Timestamp,
 }
 
-/// The length of all files in an executor's directory. `None` if there is no such directory.
+/// The total length of the files in an executor's directory. `None` if the directory does not exist.
 #[must_use]
 pub fn measure(work: &WorkDirectory, executor: &ExecutorKey) -> Option<u64> {
     let directory = work.of_executor(executor);
     directory.is_dir().then(|| contents(&directory).bytes)
 }
 
-/// The directories that executors of earlier Workers left. These are named like executors of an application, and have
-/// no process on this machine.
+/// The directories that executors of earlier Workers left. They have the names of applications' executors, and no
+/// process of such an executor runs on this machine.
 #[must_use]
 pub fn find(work: &WorkDirectory) -> Vec<EarlierDirectory> {
     let mut found = Vec::new();
@@ -49,7 +49,8 @@ pub fn find(work: &WorkDirectory) -> Vec<EarlierDirectory> {
     found
 }
 
-/// Removes the directories of these executors, and then their applications' directories that are empty.
+/// Removes the directories of these executors. Then removes the directories of their applications that have become
+/// empty.
 pub fn remove(work: &WorkDirectory, executors: &[ExecutorKey]) {
     let mut failed = 0;
     let mut first = None;
@@ -82,7 +83,7 @@ fn executor_id(name: &str) -> Option<ExecutorId> {
     (executor.to_string() == name).then_some(executor)
 }
 
-/// The directories in a directory, with their names. Links do not count. Unreadable entries are left out.
+/// The directories in a directory, with their names. Links and unreadable entries are left out.
 fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());

@@ -1,7 +1,7 @@
 //! Ends the processes that an executor leaves, with one scan of all processes for all requests at the same time.
 //!
-//! A scan reads the environment of every process on the machine. When a Worker with hundreds of executors
-//! shuts down, they end together, and one scan for each executor would take quadratic time.
+//! A scan reads the environment of every process on the machine. When a Worker shuts down, its executors end together.
+//! With hundreds of executors, one scan per executor would take quadratic time.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use tokio::time::{Instant, sleep};
 
 use super::processes::{Marker, PAUSE, Survivors, kill_all, scan};
 
-/// The maximum number of queued requests. A sender waits for room.
+/// The maximum number of queued requests. When the queue is full, senders wait.
 const REQUESTS: usize = 1024;
 
 /// How long killed processes may take to end.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The handle of the task that ends processes. The task ends with its last handle.
+/// The handle of the task that ends processes. The task ends when its last handle is dropped.
 #[derive(Clone, Debug)]
 pub struct ProcessCleanup {
     requests: mpsc::Sender<Request>,
@@ -41,7 +41,7 @@ impl ProcessCleanup {
     /// Kills every process that carries the marker, until none is found.
     ///
     /// # Errors
-    /// Some processes are still there after 10 s.
+    /// Some processes still exist after 10 s.
     pub async fn end_matching(&self, marker: Marker) -> Result<(), Survivors> {
         let (answer, answered) = oneshot::channel();
         let request = Request { marker, give_up: Instant::now() + LIMIT, answer };
@@ -78,8 +78,8 @@ fn kill_matching_once(markers: &[Marker]) -> Vec<Vec<Pid>> {
     found
 }
 
-/// Answers the requests whose time is over, and those without any processes left. Returns the others, which wait for
-/// the next scan.
+/// Answers the requests whose time is over or whose processes have all ended. Returns the other requests, which wait
+/// for the next scan.
 fn answer(waiting: Vec<Request>, found: &[Vec<Pid>]) -> Vec<Request> {
     let now = Instant::now();
     let mut left = Vec::new();

@@ -1,4 +1,5 @@
-//! What the Worker ends and removes after executors, applications and other Workers. Each file says what it removes.
+//! Ends processes and removes directories that executors, applications and other Workers left. Each file says what it
+//! removes.
 //!
 //! - [`processes`]: finds and ends processes by the marker that executors carry.
 //! - [`executor_processes`]: ends the processes of executors that have ended, with one scan for all requests.
@@ -6,7 +7,7 @@
 //! - [`dead_workers`]: ends the processes of Workers that were killed together with their reapers.
 //! - [`application_directories`], [`executor_directories`]: remove what ended applications and executors leave in the
 //!   work directory.
-//! - [`scratch_directories`]: the scratch directories of applications, which go with their application.
+//! - [`scratch_directories`]: the scratch directories of applications, which are removed with their application.
 
 pub mod application_directories;
 pub mod dead_workers;

@@ -16,18 +16,18 @@ pub(super) const PAUSE: Duration = Duration::from_millis(10);
 /// The longest wait for a process that is replacing its program: see [`environment_of`].
 const EXEC_LIMIT: Duration = Duration::from_secs(1);
 
-/// A set of variables. A process matches if it carries all of them.
+/// A set of environment variables. A process matches if its environment has all of these variables.
 ///
-/// A process inherits them from the executor through any number of forks, and keeps them when it leaves the
-/// process group or is adopted by another parent. Worker ids are unique for each process of a Worker, so a
-/// marker with one never matches an unrelated process.
+/// A process inherits the variables from the executor through any number of forks. It keeps them when it leaves the
+/// process group or is adopted by another parent. Worker ids are unique for each process of a Worker, so a marker with
+/// a Worker id never matches an unrelated process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     entries: Vec<Vec<u8>>,
 }
 
 impl Marker {
-    /// The marker of all processes that a Worker started, except the reaper.
+    /// The marker of all processes that a Worker started, except for the reaper (its cleanup process).
     #[must_use]
     pub fn of_worker(worker: &WorkerId) -> Self {
         Self { entries: vec![format!("{WORKER_ID}={worker}").into_bytes()] }
@@ -79,9 +79,8 @@ impl Marker {
     }
 }
 
-/// Scans all processes once. Returns one entry for each marker, in the same order: the processes that carry
-/// it now, except this one. Processes of other users are left out, because their environment cannot be
-/// read.
+/// Scans all processes once. Returns one entry for each marker, in the same order: the processes that carry this marker
+/// now, except the calling process. Processes of other users are left out, because their environment cannot be read.
 #[must_use]
 pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
     let mut matching = vec![Vec::new(); markers.len()];
@@ -104,8 +103,8 @@ pub fn living_executors() -> BTreeSet<ExecutorKey> {
     processes().filter_map(|(_, environment)| executor_of(&variables(&environment))).collect()
 }
 
-/// The processes of this machine, each with its environment. The environment is empty if it cannot be read: of
-/// processes of other users, of zombies, and of processes that have just ended.
+/// The processes of this machine, each with its environment. The environment is empty if it cannot be read. This
+/// concerns processes of other users, zombies, and processes that have just ended.
 fn processes() -> impl Iterator<Item = (Pid, Vec<u8>)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
@@ -114,8 +113,8 @@ fn processes() -> impl Iterator<Item = (Pid, Vec<u8>)> {
 
 /// Reads the environment of a process.
 ///
-/// While a process replaces its program (execve), Linux shows an empty environment for it. On a busy machine that takes
-/// many milliseconds. Without waiting for the end of this, a scan would miss an executor that has just been started.
+/// While a process replaces its program (execve), Linux shows an empty environment for it. On a busy machine this state
+/// lasts many milliseconds. If the scan did not wait for its end, it would miss an executor that has just been started.
 fn environment_of(pid: Pid) -> Vec<u8> {
     let give_up = Instant::now() + EXEC_LIMIT;
     loop {
@@ -129,13 +128,14 @@ fn environment_of(pid: Pid) -> Vec<u8> {
     }
 }
 
-/// Whether a process has a program, but no place for its environment yet. The kernel's own threads have neither.
+/// Whether a process has a program, but no environment yet. The kernel's own threads have neither program nor
+/// environment.
 fn is_between_programs(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     environment_is_missing(&stat) && fs::read_link(format!("/proc/{pid}/exe")).is_ok()
 }
 
-/// Whether `env_end` is 0 in `/proc/<pid>/stat`. It is field 51. The name of the program, field 2, is in
+/// Whether `env_end` is 0 in `/proc/<pid>/stat`. `env_end` is field 51. The name of the program, field 2, is in
 /// parentheses and may contain spaces and parentheses.
 fn environment_is_missing(stat: &str) -> bool {
     stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(48)) == Some("0")
@@ -170,7 +170,7 @@ pub(super) fn kill_all(pids: &[Pid]) {
 /// thread.
 ///
 /// # Errors
-/// Some processes are still there after `limit`.
+/// Some processes still exist after `limit`.
 pub fn kill_matching(marker: &Marker, quiet_scans: u32, limit: Duration) -> Result<(), Survivors> {
     let give_up = Instant::now() + limit;
     let mut quiet = 0;
@@ -188,7 +188,7 @@ pub fn kill_matching(marker: &Marker, quiet_scans: u32, limit: Duration) -> Resu
     }
 }
 
-/// The processes that SIGKILL did not end.
+/// The processes that still exist after SIGKILL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("killed processes are not gone: {pids:?}")]
 pub struct Survivors {

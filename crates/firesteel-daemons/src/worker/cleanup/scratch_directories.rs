@@ -4,8 +4,8 @@
 //! <directory of the settings>/firesteel-<Worker>/<application>
 //! ```
 //!
-//! They outlive an executor, since others read its files, and are removed with the application. After a Worker was
-//! killed, the next Worker in its work directory removes its scratch directories.
+//! A scratch directory outlives an executor, since other executors read its files. It is removed with the application.
+//! After a Worker was killed, the next Worker in its work directory removes its scratch directories.
 
 use std::fs;
 use std::io;
@@ -29,7 +29,7 @@ pub struct ScratchDirectories {
 }
 
 impl ScratchRoots {
-    /// The directories in the settings, or else the system's directory for temporary files.
+    /// The directories in the settings. If there are none, the system's directory for temporary files.
     #[must_use]
     pub fn of(settings: &[PathBuf]) -> Self {
         match settings {
@@ -38,7 +38,7 @@ impl ScratchRoots {
         }
     }
 
-    /// The scratch directories of a Worker, which need not exist.
+    /// The scratch directories of a Worker. They need not exist yet.
     #[must_use]
     pub fn of_worker(&self, worker: &WorkerId) -> ScratchDirectories {
         ScratchDirectories {
@@ -48,10 +48,10 @@ impl ScratchRoots {
 }
 
 impl ScratchDirectories {
-    /// Makes the directories of an application, which only the Worker's user can use. Blocks the thread.
+    /// Makes the directories of an application. Only the Worker's user can use them. Blocks the thread.
     ///
     /// # Errors
-    /// None could be made.
+    /// None of the directories could be made.
     pub fn make(&self, app: &AppId) -> Result<Vec<PathBuf>, StartFailure> {
         let mut made = Vec::new();
         let mut errors = Vec::new();
@@ -82,8 +82,8 @@ impl ScratchDirectories {
     }
 }
 
-/// Makes a directory with its parents, unless it exists and belongs to this user alone. Another user may have made it,
-/// if all users may write there.
+/// Makes a directory with its parents, unless it exists and belongs to this user alone. In a place where all users may
+/// write, another user may have made the directory.
 fn own(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

@@ -2,8 +2,9 @@
 //!
 //! The Worker holds the only write end of a pipe. The reaper has the read end as standard input. When the Worker ends,
 //! even by SIGKILL, the pipe ends. Then the reaper kills every process that carries the Worker's marker. The reaper
-//! leads its own process group and ignores signals that ask it to end. It carries no marker, not even that of an
-//! executor inside which the Worker may run, because it must outlive that executor too.
+//! leads its own process group and ignores signals that ask it to end. The reaper carries no marker. If the Worker runs
+//! inside an executor, the reaper does not carry that executor's marker either, because it must outlive that executor,
+//! too.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -22,25 +23,26 @@ use tokio::time::{sleep, timeout};
 use super::processes::{Marker, Survivors, kill_matching};
 use crate::worker::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
 
-/// The command that a reaper runs: `firesteel __reaper <worker id>`.
+/// The command with which a Worker starts its reaper: `firesteel __reaper <worker id>`.
 pub const COMMAND: &str = "__reaper";
 
-/// The number of consecutive scans that must find nothing. A starting process gets its environment a moment later.
+/// The number of consecutive scans that must find nothing. More than one, because the environment of a starting process
+/// is visible only after a moment.
 const QUIET_SCANS: u32 = 10;
 /// The number of scans after an orderly end of the Worker, when its executors have already ended.
 const QUIET_SCANS_AFTER_FAREWELL: u32 = 3;
 /// The last message of a Worker that ends in order.
 const FAREWELL: &[u8] = b"farewell\n";
-/// The time limit of the reaper. Then it leaves the processes that it could not end.
+/// The time limit of the reaper. After that, the reaper ends although some processes are left.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long a reaper may take to report that it is ready, and to end.
+/// The time limit for a reaper to report that it is ready, and also for its end.
 const TIMEOUT: Duration = Duration::from_secs(10);
 const READY: &[u8] = b"ready\n";
 
 /// The main function of the reaper process. Returns when the Worker and all of its processes have ended.
 ///
 /// # Errors
-/// Some process would not end, or the standard streams cannot be used.
+/// Some process did not end, or the standard streams cannot be used.
 pub fn run(worker: &WorkerId) -> Result<(), ReaperError> {
     // These signals are blocked for good, which has the effect of ignoring them.
     let polite = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
@@ -61,17 +63,17 @@ pub enum ReaperError {
         #[source]
         error: io::Error,
     },
-    /// The reaper was started and did not report that it is ready.
+    /// The reaper was started, but did not report that it is ready.
     #[error("the reaper, {binary:?} {COMMAND}, did not become ready")]
     NotReady { binary: PathBuf },
     #[error("the reaper: {0}")]
     Io(#[from] io::Error),
-    /// Some process would not end.
+    /// Some process did not end.
     #[error("the reaper: {0}")]
     Survivors(#[from] Survivors),
 }
 
-/// The Worker's handle of its reaper. Dropping it ends the reaper, after its work.
+/// The Worker's handle of its reaper. After the handle is dropped, the reaper does its work and ends.
 #[derive(Debug)]
 pub struct Reaper {
     supervisor: JoinHandle<()>,
@@ -79,7 +81,7 @@ pub struct Reaper {
 }
 
 impl Reaper {
-    /// Starts a reaper, and keeps one running until [`release`](Self::release).
+    /// Starts a reaper. Starts another one if it ends before [`release`](Self::release).
     ///
     /// # Errors
     /// The reaper could not be started. Without it executors would not be safe to start.
@@ -90,7 +92,7 @@ impl Reaper {
         Ok(Self { supervisor, release })
     }
 
-    /// Lets the reaper do its work and end, and waits for this for at most 10 s.
+    /// Lets the reaper do its work and end. Waits for its end, at most 10 s.
     pub async fn release(self) {
         drop(self.release);
         if timeout(TIMEOUT, self.supervisor).await.is_err() {
@@ -99,7 +101,7 @@ impl Reaper {
     }
 }
 
-/// Starts another reaper if one ends before its Worker, for example because it was killed.
+/// Starts another reaper when one ends before its Worker, for example because the reaper was killed.
 async fn supervise(
     mut process: Process,
     binary: OwnProgram,

@@ -1,5 +1,5 @@
-//! The files of applications on a Worker: fetched, stored and removed. The jobs of one application run one after the
-//! other.
+//! The files of applications on a Worker: how they are fetched, stored and removed. The jobs of one application run one
+//! after the other.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,7 +52,7 @@ enum StoreError {
     Directory { path: PathBuf, error: io::Error },
 }
 
-/// The advice, if a file cannot be fetched because the driver cannot be reached.
+/// Advice for the user, if a file cannot be fetched because the driver cannot be reached.
 fn remedy(error: &FetchError) -> String {
     match error {
         FetchError::Dial(_) => format!(": {SET_DRIVER_HOST}"),
@@ -71,8 +71,8 @@ impl FileStore {
         Self { context, jobs: BTreeMap::new(), tasks: TaskTracker::new() }
     }
 
-    /// Fetches an application's files. The inbox receives [`Event::FilesFetched`] or
-    /// [`Event::FilesFailed`], unless the files are removed before.
+    /// Fetches an application's files. The inbox receives [`Event::FilesFetched`] or [`Event::FilesFailed`], unless the
+    /// files are removed before the fetch is complete.
     pub fn fetch(&mut self, fetch: FetchId, app: AppId, files: ApplicationFiles, inbox: Inbox<Event>) {
         let context = Arc::clone(&self.context);
         self.begin(app.clone(), move |stop| async move {
@@ -90,7 +90,7 @@ impl FileStore {
         });
     }
 
-    /// Removes an application's files, even if they are incomplete.
+    /// Removes an application's files, even if the fetch is not complete.
     pub fn remove(&mut self, app: AppId) {
         let paths = FilePaths::of(&self.context, &app);
         self.begin(app, |_| async move { paths.clear().await });
@@ -102,7 +102,7 @@ impl FileStore {
         self.tasks.clone()
     }
 
-    /// Stops the application's previous job and starts a new one after it.
+    /// Stops the application's previous job, waits for its end, and runs a new job.
     fn begin<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         app: AppId,
@@ -136,10 +136,10 @@ pub async fn finish(tasks: TaskTracker) {
 #[derive(Clone, Debug)]
 struct FilePaths {
     app: PathBuf,
-    /// The directory that executors see.
+    /// The directory with the files, as executors see it.
     files: PathBuf,
     partial: PathBuf,
-    /// An archive that is not unpacked yet.
+    /// An archive that has not been unpacked yet.
     archive: PathBuf,
 }
 
@@ -155,7 +155,7 @@ impl FilePaths {
         Self { app: context.work.of_app(app), files, partial, archive }
     }
 
-    /// Removes all files, and the application's directory if it is then empty.
+    /// Removes all files. Then removes the application's directory if it is empty.
     async fn clear(&self) {
         let paths = self.clone();
         let clearing = spawn_blocking(move || {
@@ -182,7 +182,7 @@ impl FilePaths {
     }
 }
 
-/// Fetches and unpacks all files. Executors see the directory when it is complete.
+/// Fetches and unpacks all files. Executors see the directory only when it is complete.
 async fn fill(
     paths: &FilePaths,
     files: Arc<ApplicationFiles>,

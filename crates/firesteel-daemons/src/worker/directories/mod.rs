@@ -1,5 +1,5 @@
-//! The directories of a Worker: those of executors, and the files of applications. [`cleanup`](super::cleanup) removes
-//! both.
+//! The directories of a Worker: the directories of executors, and the files of applications.
+//! [`cleanup`](super::cleanup) removes both.
 //!
 //! - [`work_directory`]: the directory that contains the others.
 //! - [`files`]: the files of applications.

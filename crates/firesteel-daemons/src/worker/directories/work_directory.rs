@@ -14,7 +14,7 @@ use nix::sys::statvfs::statvfs;
 
 use crate::files::private;
 
-/// The Worker's work directory, which exists and can be written.
+/// The Worker's work directory. It exists, and the Worker can write in it.
 ///
 /// ```text
 /// <work directory>/<cluster driver>/stdout
@@ -42,9 +42,9 @@ pub struct UnusableDirectory {
 /// Whether the work directory had to be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remade {
-    /// It was missing: somebody had removed it.
+    /// The directory was missing because somebody had removed it.
     Yes,
-    /// It existed.
+    /// The directory existed.
     No,
 }
 
@@ -71,10 +71,10 @@ impl WorkDirectory {
     }
 
     /// Writes a small file and removes it. Makes the directory again if it is missing, as [`open`](Self::open) does.
-    /// Returns whether it was made.
+    /// Returns whether the directory was made again.
     ///
     /// # Errors
-    /// The directory cannot be made or written, or the disk is full. In words.
+    /// The directory cannot be made or written, or the disk is full. The error is a text.
     pub fn try_to_write(&self) -> Result<Remade, String> {
         let at = self.0.display();
         let (remade, written) = match self.write() {
@@ -92,7 +92,7 @@ impl WorkDirectory {
         probe.write_all(&[b'.'; 4096])
     }
 
-    /// The space on its disk, if the system says so.
+    /// The space on the directory's disk. `None` if the system does not report it.
     #[must_use]
     pub fn space(&self) -> Option<DiskSpace> {
         let found = statvfs(&self.0).ok()?;
@@ -113,21 +113,21 @@ impl WorkDirectory {
         self.0.join(app.as_str())
     }
 
-    /// The directory of an executor. The Worker's machine has already checked the ids with
+    /// The directory of an executor. The Worker's state machine has already checked the ids with
     /// [`firesteel_protocol::ids::is_sound`].
     #[must_use]
     pub fn of_executor(&self, executor: &ExecutorKey) -> PathBuf {
         self.of_app(&executor.app).join(executor.executor.to_string())
     }
 
-    /// The directory of a cluster driver. The Worker's machine has already checked the id.
+    /// The directory of a cluster driver. The Worker's state machine has already checked the id.
     #[must_use]
     pub fn of_driver(&self, driver: &DriverId) -> PathBuf {
         self.0.join(driver.as_str())
     }
 
-    /// The directory of an application's files. Several Workers may share one work directory; each fetches its own
-    /// files.
+    /// The directory of an application's files. Several Workers may share one work directory; each Worker fetches its
+    /// own files.
     #[must_use]
     pub fn files_of_app(&self, app: &AppId, worker: &WorkerId) -> PathBuf {
         self.of_app(app).join(files_of(worker))
@@ -177,7 +177,7 @@ impl WorkDirectory {
     /// error.
     ///
     /// # Errors
-    /// The path that could not be made or written, and why.
+    /// A path could not be made or written. The error names the path and the cause.
     pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, NotStarted> {
         open_outputs(&self.of_executor(executor), OpenOptions::new().write(true).truncate(true), header)
     }
@@ -185,7 +185,7 @@ impl WorkDirectory {
     /// Makes a cluster driver's directory and opens its files, to append to them.
     ///
     /// # Errors
-    /// The path that could not be made or written, and why.
+    /// A path could not be made or written. The error names the path and the cause.
     pub fn prepare_driver(&self, driver: &DriverId, header: &str) -> Result<Outputs, NotStarted> {
         open_outputs(&self.of_driver(driver), OpenOptions::new().append(true), header)
     }

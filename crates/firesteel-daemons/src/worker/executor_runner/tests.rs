@@ -57,7 +57,7 @@ struct Rig {
     context: Arc<RunnerContext>,
     inbox: Inbox<Event>,
     receiver: InboxReceiver<Event>,
-    /// The processor time of the executor that ended last.
+    /// The processor time of the executor that ended last, in milliseconds.
     cpu_millis: u64,
 }
 
@@ -116,7 +116,7 @@ impl Rig {
         }
     }
 
-    /// Waits for the end of the executor. Its directory is measured after that.
+    /// Waits for the end of the executor. The executor's directory is measured after that.
     async fn exited(&mut self) -> ExitStatus {
         let ended = match self.next().await {
             Event::ExecutorMeasured { executor, cpu_millis } => {
@@ -151,7 +151,7 @@ impl Rig {
         fs::read_to_string(self.file(name)).expect("the file is there")
     }
 
-    /// Waits until the executor has written this file, so that everything before is done.
+    /// Waits until the executor has written this file, so that all of its earlier steps are done.
     async fn written(&self, name: &str) -> String {
         let path = self.file(name);
         let there = async {
@@ -166,7 +166,7 @@ impl Rig {
     }
 }
 
-/// Whether the pid is a live process, and not a zombie.
+/// Whether a process with this id is alive, and not a zombie.
 fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

@@ -1,4 +1,4 @@
-//! The jar of a cluster driver of Spark's, which is fetched into the driver's directory.
+//! Fetches the jar of a Spark cluster driver into the driver's directory.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,8 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a jar may take to arrive completely.
 const WHOLE: Duration = Duration::from_secs(600);
 
-/// Fetches the jar at this URL into a directory, unless it is there already, since a restarted driver keeps its jar.
-/// Returns its path, or `None` if there is no jar. Blocks the thread.
+/// Fetches the jar at this URL into a directory. Does nothing if the jar is already there: a restarted driver keeps its
+/// jar. Returns the jar's path, or `None` if there is no jar. Blocks the thread.
 ///
 /// Source: Spark Worker, 4.0.1 (`DriverRunner`).
 ///

@@ -1,6 +1,6 @@
 //! Turns a Java class into the program of one of Spark's executors or cluster drivers.
 //!
-//! - [`spark_homes`]: the installations of Spark, and which of them an executor gets.
+//! - [`spark_homes`]: the installations of Spark, and which installation an executor gets.
 //! - `driver_jar`: the jar of a cluster driver, which is fetched into the driver's directory.
 
 mod driver_jar;
@@ -30,7 +30,7 @@ use super::environment::inherited;
 use crate::files::private;
 use spark_homes::SparkHomes;
 
-/// What a Worker needs to start Spark's executors and cluster drivers.
+/// The settings and paths that a Worker needs to start Spark's executors and cluster drivers.
 #[derive(Debug)]
 pub struct Java {
     pub homes: SparkHomes,
@@ -39,8 +39,8 @@ pub struct Java {
     pub logs: LogUrls,
 }
 
-/// Where the logs of a Worker's executors can be read. Spark's executors tell their driver, and the driver's pages link
-/// there.
+/// The URLs at which the logs of a Worker's executors can be read. Spark's executors report the URLs to their driver,
+/// and the driver's pages link to them.
 #[derive(Clone, Debug)]
 pub struct LogUrls {
     /// Whether the links lead to the Worker or to the Master.
@@ -66,9 +66,11 @@ impl LogUrls {
 }
 
 impl Java {
-    /// The program of an executor. Makes its scratch directories, and the file of its resources. Blocks the thread.
+    /// The program of an executor. Makes the executor's scratch directories, and the file with its resources. Blocks
+    /// the thread.
     ///
     /// # Errors
+    ///
     /// No installation of Spark fits, or a file or directory cannot be made.
     pub fn program(
         &self,
@@ -95,9 +97,11 @@ impl Java {
 }
 
 impl Java {
-    /// The program of a cluster driver. Makes its directory, and fetches its jar into it. Blocks the thread.
+    /// The program of a cluster driver. Makes the driver's directory, and fetches its jar into that directory. Blocks
+    /// the thread.
     ///
     /// # Errors
+    ///
     /// No installation of Spark fits, the jar cannot be fetched, or the directory cannot be made.
     pub fn driver_program(
         &self,
@@ -121,7 +125,7 @@ impl Java {
     }
 }
 
-/// Converts a number to Spark's type.
+/// Converts a number to the type that Spark uses.
 fn spark_s(number: impl TryInto<i32> + Copy + ToString) -> Result<i32, StartFailure> {
     number.try_into().map_err(|_| StartFailure {
         step: StartStep::Program,
@@ -129,7 +133,7 @@ fn spark_s(number: impl TryInto<i32> + Copy + ToString) -> Result<i32, StartFail
     })
 }
 
-/// Writes the addresses of custom resources into the executor's directory. `None` if it has none.
+/// Writes the addresses of custom resources into the executor's directory. `None` if the executor has no addresses.
 ///
 /// Source: Spark Worker, 4.0.1.
 fn resources_file(
@@ -144,7 +148,7 @@ fn resources_file(
     written(&work.of_executor(&plan.executor), &described("spark.executor", &resources)).map(Some)
 }
 
-/// Writes the addresses of custom resources into the cluster driver's directory. `None` if it has none.
+/// Writes the addresses of custom resources into the cluster driver's directory. `None` if the driver has no addresses.
 ///
 /// Source: Spark Worker, 4.0.1.
 fn driver_resources_file(plan: &DriverPlan, work: &WorkDirectory) -> Result<Option<String>, NotStarted> {
@@ -164,7 +168,7 @@ fn written(directory: &Path, description: &str) -> Result<String, NotStarted> {
     Ok(byte_text::of_os(path))
 }
 
-/// The resource addresses of a Spark component, in the form of Spark's Worker.
+/// The resource addresses of a Spark component, in the format that Spark's Worker writes.
 fn described(component: &str, resources: &BTreeMap<String, Vec<String>>) -> String {
     let one = |(name, addresses)| {
         let id = json!({"componentName": component, "resourceName": name});

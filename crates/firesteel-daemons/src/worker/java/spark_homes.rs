@@ -1,4 +1,4 @@
-//! The installations of Spark on this machine, and which of them an executor gets.
+//! The installations of Spark on this machine, and which installation an executor gets.
 
 use std::fmt;
 use std::fs;
@@ -23,7 +23,7 @@ pub struct SparkHomes {
     configuration: Option<PathBuf>,
 }
 
-/// The contents of a directory that should have Spark.
+/// The result of looking for Spark in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
     Version(String),
@@ -35,7 +35,7 @@ enum Found {
 pub struct NoSpark(String);
 
 impl SparkHomes {
-    /// The directories of the settings, or else `SPARK_HOME` of this process.
+    /// The directories in the settings. If there are none, the value of `SPARK_HOME` in this process.
     #[must_use]
     pub fn of(settings: &[PathBuf]) -> Self {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -51,11 +51,11 @@ impl SparkHomes {
         self.homes.is_empty()
     }
 
-    /// The installation for a command: the one that the application names, or the first with the driver's release.
-    /// Blocks the thread.
+    /// The installation for a command: the one that the application names, or the first installation of the driver's
+    /// release. Blocks the thread.
     ///
     /// # Errors
-    /// There is none. The error says what was sought, and where.
+    /// No installation fits. The error names the wanted release and the searched directories.
     pub fn choose(&self, command: &JavaCommand) -> Result<Installation, StartFailure> {
         let configuration = command.environment.get(SPARK_CONF_DIR).filter(|path| !path.is_empty());
         let configuration =
@@ -80,7 +80,7 @@ impl SparkHomes {
     /// The first installation, and its version. Blocks the thread.
     ///
     /// # Errors
-    /// There is none, or its configuration cannot be read.
+    /// There is no installation, or its configuration cannot be read.
     pub fn first(&self) -> Result<(Installation, String), NoSpark> {
         let looked = self.look();
         let version = |found: &Found| match found {
@@ -121,7 +121,7 @@ fn installation(
     })
 }
 
-/// The options in a file, which may be in quotes. Empty if there is no such file.
+/// The options in a file. An option may be in quotes. Empty if the file does not exist.
 fn java_options(file: &Path) -> Result<Vec<String>, StartFailure> {
     if !file.is_file() {
         return Ok(Vec::new());
@@ -132,7 +132,7 @@ fn java_options(file: &Path) -> Result<Vec<String>, StartFailure> {
     lines.map(|lines| lines.concat()).map_err(|error| unread(&error))
 }
 
-/// The version of Spark in a directory, from the name of its core's jar: `spark-core_2.13-4.0.1.jar`.
+/// The version of Spark in a directory. It is read from the name of the core jar: `spark-core_2.13-4.0.1.jar`.
 fn look(home: &Path) -> Found {
     let version = |name: String| {
         let (_, rest) = name.strip_prefix("spark-core_")?.strip_suffix(".jar")?.split_once('-')?;
@@ -147,7 +147,7 @@ fn names(directory: &Path) -> impl Iterator<Item = String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok())
 }
 
-/// The version that was found, if it belongs to one of these releases.
+/// The version that was found. `None` if it belongs to none of these releases.
 fn fitting<'a>(found: &'a Found, releases: &[String]) -> Option<&'a str> {
     let Found::Version(version) = found else { return None };
     let is_of =
@@ -167,7 +167,7 @@ fn unfit(looked: &[(&Path, Found)], releases: &[String]) -> String {
     )
 }
 
-/// The contents of the directories, in words.
+/// A text that describes the contents of the directories.
 fn places(looked: &[(&Path, Found)]) -> String {
     let place = |(home, found): &(&Path, Found)| match found {
         Found::Version(version) => format!("{} has {version}", home.display()),

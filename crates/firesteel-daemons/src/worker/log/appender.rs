@@ -15,15 +15,15 @@ use firesteel_host::clock::Clock;
 /// The number of bytes that are read at once, which is more than a pipe usually holds.
 const PIECE: usize = 64 << 10;
 
-/// The number of bytes that are still read after the executor has ended. No user's pipe holds more. Later bytes come
-/// from a process that could not be found. It may write without end.
+/// The number of bytes that are still read after the executor has ended. A user's pipe never holds more. Any later
+/// bytes come from a process that could not be found, and such a process may write without end.
 const LAST: usize = 1 << 20;
 
-/// How long a disk may take to write these bytes.
+/// How long a disk may take to write the last bytes.
 const LAST_WITHIN: Duration = Duration::from_secs(30);
 
-/// The handle of the task that copies one output of an executor into its log. If it is dropped, the task continues
-/// until the output ends.
+/// The handle of the task that copies one output of an executor into its log. If the handle is dropped, the task
+/// continues until the output ends.
 #[derive(Debug)]
 pub struct Appender {
     name: String,
@@ -46,8 +46,8 @@ impl Appender {
         Ok(Self { name, finish, task })
     }
 
-    /// Copies the present contents of the pipe, and ends. All output that the executor wrote before its end is kept. It
-    /// does not wait for a process that holds the pipe open.
+    /// Copies the present contents of the pipe, and ends. All output that the executor wrote before its end is kept.
+    /// Does not wait for a process that still holds the pipe open.
     pub async fn finish(self) {
         self.finish.cancel();
         if timeout(LAST_WITHIN, self.task).await.is_err() {
@@ -91,9 +91,9 @@ async fn copy(pipe: pipe::Receiver, mut log: Log, finish: CancellationToken) {
     }
 }
 
-/// The log, and whether its trouble was reported.
+/// The log, and whether a failed write was already reported.
 struct Log {
-    /// `None` while a thread writes.
+    /// `None` while a thread writes to the log.
     roller: Option<Roller>,
     clock: Clock,
     name: String,
@@ -103,8 +103,8 @@ struct Log {
 }
 
 impl Log {
-    /// Appends a piece. A full disk never holds up an executor: its output is dropped, and one warning is
-    /// logged.
+    /// Appends a piece. If the disk is full, the output is dropped and one warning is logged, so the executor is never
+    /// held up.
     async fn append(&mut self, piece: Vec<u8>) {
         let mut roller = self.roller.take().expect("one piece is written at a time");
         let now = self.clock.now();

@@ -7,23 +7,25 @@
 //!
 //! # Writing
 //!
-//! An executor has the directory `<work directory>/<application>/<executor>`. Without rolling it writes `stdout` and
-//! `stderr` there itself. With rolling it writes into two pipes. For each pipe a task of the Worker copies the output
-//! into files that are rolled and compressed; the oldest are removed when there are too many. The executor's end is
-//! reported when both pipes are empty. A full disk loses output, but never ends the executor or the Worker.
+//! An executor has the directory `<work directory>/<application>/<executor>`. Without rolling, the executor writes
+//! `stdout` and `stderr` in this directory itself. With rolling, it writes into two pipes. For each pipe a task of the
+//! Worker copies the output into files that are rolled and compressed; the oldest are removed when there are too many.
+//! The executor's end is reported when both pipes are empty. A full disk loses output, but never ends the executor or
+//! the Worker.
 //!
 //! # Reading
 //!
-//! `firesteel logs` asks the Master where the executor is, and then asks that Worker for one piece after the other. A
-//! position counts bytes from the log's first byte, even if files were removed. The Worker's machine decides whether
-//! there is an answer and whether more output can follow, by its state before the reading. A thread that may block
-//! reads.
+//! `firesteel logs` asks the Master where the executor runs, and then asks the executor's Worker for one piece after
+//! the other. A position counts bytes from the log's first byte, even if files were removed. Before the reading, the
+//! Worker's state machine decides whether there is an answer, and whether more output can follow. A thread that may
+//! block reads.
 //!
 //! # Removal
 //!
-//! Every half hour the Worker has its shell look for directories of applications in which nothing was written for a
-//! week. Then it has the directories removed whose applications have no executor here. The shell renames them before it
-//! performs any later decision, so a new executor never starts in a directory that is being removed.
+//! Every half hour the Worker's state machine asks the daemon for directories of applications in which nothing was
+//! written for a week. Of these, it has the daemon remove the directories of applications without executors on this
+//! Worker. The daemon renames them before it performs any later decision. So a new executor never starts in a directory
+//! that is being removed.
 
 pub mod appender;
 pub mod names;

@@ -13,7 +13,7 @@ pub(super) struct Names {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Name {
     base: String,
-    /// The number after the name: how many files had taken this base name before.
+    /// The number that is added to the name, if earlier files already have the same base name.
     clashes: Option<u32>,
 }
 
@@ -27,7 +27,7 @@ impl Name {
 }
 
 impl Names {
-    /// A generator of names after `last`, the last name in use.
+    /// A generator of names that come after `last`, the last name in use.
     pub(super) fn after(active: &'static str, last: Option<String>) -> Self {
         Self { active, last: last.map(|base| Name { base, clashes: None }) }
     }

@@ -16,13 +16,13 @@ use super::segments::{self, Segment, SegmentFormat, with_path};
 use super::tail;
 use crate::worker::directories::work_directory::WorkDirectory;
 
-/// The number of compressed files that are kept open at their last position, for clients that read on.
+/// The number of compressed files that stay open at their last position, for clients that continue to read.
 const KEPT: usize = 8;
 
-/// How often files may be rolled during a read before the reader gives up.
+/// How often files may be rolled during a read before reading fails.
 const ATTEMPTS: u32 = 20;
 
-/// Reads pieces of logs. It blocks: call it where that is allowed.
+/// Reads pieces of logs. All methods block the thread.
 #[derive(Debug)]
 pub struct LogReader {
     work: WorkDirectory,
@@ -46,13 +46,13 @@ struct Piece {
 }
 
 impl LogReader {
-    /// Makes a reader for logs below this directory. `removed_bytes` are the records of the logs' writers.
+    /// Makes a reader for logs below this directory. `removed_bytes` is the table that the writers of the logs update.
     #[must_use]
     pub fn new(work: WorkDirectory, removed_bytes: Arc<RemovedBytesTable>) -> Self {
         Self { work, removed_bytes, kept: Mutex::default() }
     }
 
-    /// Reads the wanted piece. The id that names a directory must have been checked to be sound.
+    /// Reads the wanted piece. The caller must have checked that the ids, which become names of directories, are sound.
     #[must_use]
     pub fn read(&self, range: &LogRange) -> LogRead {
         let directory = match &range.author {
@@ -111,7 +111,7 @@ impl LogReader {
         Ok(Attempt::Read(Piece { start, bytes: Vec::new(), length }))
     }
 
-    /// The number of removed bytes of the log, and the files with the rest. No file is rolled during the
+    /// The number of removed bytes of the log, and the files with the remaining bytes. No file is rolled during the
     /// call.
     fn list(&self, directory: &Path, range: &LogRange) -> io::Result<(u64, Vec<Segment>)> {
         match self.removed_bytes.find(&range.author, range.stream) {
@@ -175,6 +175,6 @@ impl LogReader {
 enum Attempt {
     Read(Piece),
     NoLog,
-    /// Files were rolled during the attempt.
+    /// Files were rolled during the reading, so it has to be repeated.
     Moved,
 }

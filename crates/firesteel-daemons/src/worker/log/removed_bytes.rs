@@ -1,15 +1,15 @@
-//! The records of rolled logs: how many bytes of each log were removed.
+//! How many bytes of each rolled log were removed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use firesteel_protocol::messages::{LogAuthor, Stream};
 
-/// The minimum number of logs whose records are kept. Beyond it, the oldest record of a finished log is dropped. The
-/// rest of that log then counts as the whole log.
+/// The minimum number of logs whose removed bytes are remembered. Beyond this number, the oldest finished log is
+/// forgotten. Then the remaining files of that log count as the whole log.
 const REMEMBERED: usize = 4096;
 
-/// The record of one log. While it is locked, the number matches the files.
+/// The number of removed bytes of one log. While the lock is held, the number matches the files.
 #[derive(Debug, Default)]
 pub struct RemovedBytes(Mutex<u64>);
 
@@ -20,7 +20,7 @@ impl RemovedBytes {
     }
 }
 
-/// The records of all logs of a Worker.
+/// The numbers of removed bytes of all logs of a Worker.
 #[derive(Debug, Default)]
 pub struct RemovedBytesTable(Mutex<Table>);
 
@@ -52,7 +52,7 @@ impl RemovedBytesTable {
         removed
     }
 
-    /// Finds a log's record, if the log is or was rolled.
+    /// Finds the entry of a log, if the log is or was rolled.
     pub(super) fn find(&self, author: &LogAuthor, stream: Stream) -> Option<Arc<RemovedBytes>> {
         let table = self.0.lock().expect("no thread panics with the lock");
         table.logs.get(&(author.clone(), stream)).cloned()

@@ -19,11 +19,11 @@ use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 /// The longest file that is compressed, because the end of a gzip file cannot store a greater length.
 const LONGEST_COMPRESSED: u64 = u32::MAX as u64;
 
-/// The maximum number of bytes that are written to one file at once. So a file may exceed its size by less than this.
-/// Source: Spark, 4.0.1.
+/// The maximum number of bytes that are written to one file at once. A file may exceed its maximum size by less than
+/// this number. Source: Spark, 4.0.1.
 const SLICE: usize = 8 << 10;
 
-/// A log that is rolled. It blocks: use it where that is allowed.
+/// A log that is rolled. All methods block the thread.
 #[derive(Debug)]
 pub struct Roller {
     directory: PathBuf,
@@ -34,22 +34,23 @@ pub struct Roller {
     length: u64,
     next: Option<Timestamp>,
     names: Names,
-    /// The rolled files that exist, oldest first, each with its number of bytes of the log.
+    /// The rolled files that exist, oldest first, each with the number of the log's bytes in it.
     rolled: VecDeque<(PathBuf, u64)>,
 }
 
 #[derive(Debug, Default)]
 pub struct Written {
-    /// The number of bytes at its end that could not be written, and why.
+    /// The number of bytes at the end of the output that could not be written, and the error.
     pub dropped: Option<(usize, io::Error)>,
-    /// Why files could not be rolled, compressed or removed. This loses no output.
+    /// Why files could not be rolled, compressed or removed. No output is lost by this.
     pub trouble: Option<io::Error>,
 }
 
 impl Roller {
-    /// Continues a log in this directory; `file` is its active file.
+    /// Continues a log in this directory. `file` is the log's active file.
     ///
     /// # Errors
+    ///
     /// The directory or the file cannot be read.
     pub fn open(
         directory: &Path,
@@ -148,8 +149,8 @@ impl Roller {
         self.remove_surplus()
     }
 
-    /// Starts a new file. The new file exists before the old one loses its name. So the log stays in the old one if the
-    /// disk is full.
+    /// Starts a new file. The new file exists before the old one loses its name. So if the disk is full, the log stays
+    /// in the old file.
     fn start_file(&mut self, old: &Path) -> io::Result<()> {
         let fresh = self.temporary_path(&self.active);
         let file = create(&fresh)?;
@@ -170,7 +171,7 @@ impl Roller {
         }
     }
 
-    /// Compresses a file. The compressed file replaces the other one when it is complete.
+    /// Compresses a file. The compressed file replaces the original when it is complete.
     fn compress(&self, path: &Path) -> io::Result<PathBuf> {
         let fresh = self.temporary_path(path);
         let mut compressed = path.as_os_str().to_owned();
@@ -207,7 +208,7 @@ impl Roller {
         Ok(())
     }
 
-    /// A name beside the path that is not part of any log.
+    /// A temporary path in the same directory. Its name is not part of any log.
     fn temporary_path(&self, path: &Path) -> PathBuf {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         self.directory.join(format!(".{name}.new"))

@@ -22,7 +22,7 @@ pub struct Segment {
     /// The inode of the file. Another file may have the same path later.
     pub inode: u64,
     pub format: SegmentFormat,
-    /// The number of bytes of the log in it.
+    /// The number of bytes of the log that the file contains.
     pub length: u64,
 }
 
@@ -41,8 +41,7 @@ pub fn active_name(stream: Stream) -> &'static str {
     }
 }
 
-/// Lists the files of a log, oldest first. Only regular files with a matching name count; there may be
-/// none.
+/// Lists the files of a log, oldest first. Only regular files with a matching name count. The list may be empty.
 ///
 /// # Errors
 /// The directory or one of the files cannot be read.
@@ -80,8 +79,8 @@ fn is_rolled(name: &str, active: &str) -> bool {
     suffix.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
 }
 
-/// The order of rolled files' names. Numbers compare by value. A name comes before its own extensions,
-/// which are used when the name is taken.
+/// The order of rolled files' names. Numbers compare by value. A name comes before its extended forms. A file gets an
+/// extended name if the name itself is taken.
 #[must_use]
 pub fn in_order(a: &str, b: &str) -> Ordering {
     let parts = |name: &str| -> Vec<Result<u64, String>> {
@@ -110,7 +109,7 @@ fn segment(path: PathBuf, format: SegmentFormat) -> io::Result<Option<Segment>> 
     Ok(Some(Segment { path, inode, format, length }))
 }
 
-/// The uncompressed length of a file, modulo 4 GiB; longer files are not compressed.
+/// The uncompressed length of a file, modulo 4 GiB. Longer files are never compressed.
 fn inflated_length(mut file: File) -> io::Result<u64> {
     let mut length = [0; 4];
     file.seek(SeekFrom::End(-4))?;
@@ -119,9 +118,10 @@ fn inflated_length(mut file: File) -> io::Result<u64> {
 }
 
 impl Segment {
-    /// Opens the file. `None` if it was removed, or if another file has its name.
+    /// Opens the file. `None` if the file was removed, or if another file has its name now.
     ///
     /// # Errors
+    ///
     /// The file cannot be opened.
     pub fn open(&self) -> io::Result<Option<File>> {
         match open_file(&self.path).and_then(|file| Ok((file.metadata()?.ino(), file))) {

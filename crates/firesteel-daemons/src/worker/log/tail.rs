@@ -40,7 +40,7 @@ pub(super) fn start_of_last(segments: &[Segment], lines: u64) -> io::Result<Opti
 
 enum Found {
     At(u64),
-    /// The file has fewer line ends: this number.
+    /// The file has only this number of line ends, fewer than wanted.
     Fewer(u64),
 }
 
@@ -63,8 +63,8 @@ fn nth_end_backward(file: &File, within: u64, wanted: u64) -> io::Result<Found> 
     Ok(Found::Fewer(count))
 }
 
-/// Finds the line's end in a file that can only be read forward. It reads the file twice: to count the lines, and to
-/// find the position.
+/// Finds the line's end in a file that can only be read forward. Reads the file twice: first to count the lines, then
+/// to find the position.
 fn nth_end_inflated(
     segment: &Segment,
     file: File,

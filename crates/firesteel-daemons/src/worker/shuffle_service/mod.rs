@@ -1,16 +1,16 @@
 //! Spark's external shuffle service, which a Worker runs beside its executors.
 //!
-//! It serves shuffle files of executors that have ended, from scratch directories that outlive them. It is a Java class
-//! in an installation of Spark, and runs as a child of the Worker:
+//! The service serves shuffle files of executors that have ended, from scratch directories that outlive these
+//! executors. It is a Java class in an installation of Spark, and runs as a child of the Worker:
 //!
 //! - It starts before the Worker registers. If it cannot start, the Worker does not start either, as in Spark.
-//! - If it ends later, it is started again after a growing pause ([`phase`]). It finds the executors that had
-//!   registered in its database.
+//! - If it ends later, it is started again after a growing pause ([`phase`]). The new process reads the registered
+//!   executors from its database.
 //! - It ends after the Worker's executors. It carries the Worker's [marker](super::cleanup::processes), so the
 //!   [reaper](super::worker_processes) ends it when the Worker is killed.
 //!
-//! It does not learn when executors and applications end. Only Spark's own Worker can tell it, since it runs the
-//! service in the same JVM.
+//! The service does not learn when executors and applications end. Only Spark's own Worker can inform it, because that
+//! Worker runs the service in its own JVM.
 //!
 //! Source: Spark Worker, 4.0.1.
 
@@ -42,7 +42,7 @@ mod process;
 /// The pause between two attempts to connect to a service that is starting.
 const PROBE_PAUSE: Duration = Duration::from_millis(50);
 
-/// The maximum duration of one attempt.
+/// The maximum duration of one attempt to connect.
 const PROBE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
@@ -52,10 +52,11 @@ pub enum ShuffleServiceError {
          firesteel.worker.sparkHomes, or set spark.shuffle.service.enabled to false"
     )]
     NoSpark(#[from] NoSpark),
-    /// A variable cannot be read. Its value is left out, because it may contain a secret.
+    /// A variable with Java options cannot be parsed. Its value is left out of the message, because it may contain a
+    /// secret.
     #[error("cannot read ${name}: {error}")]
     Options { name: &'static str, error: Unfinished },
-    /// It did not become ready.
+    /// The service did not become ready.
     #[error(
         "cannot run the external shuffle service on port {port}: {why}; mend that, choose another port with \
          spark.shuffle.service.port, or set spark.shuffle.service.enabled to false"
@@ -71,10 +72,11 @@ pub struct ShuffleService {
 }
 
 impl ShuffleService {
-    /// Starts the service, and waits until it listens. `grace` is the time between SIGTERM and SIGKILL at its end.
+    /// Starts the service, and waits until it listens. `grace` is the time between SIGTERM and SIGKILL when the service
+    /// is stopped.
     ///
     /// # Errors
-    /// There is no Spark, or the service does not listen within a minute.
+    /// No installation of Spark was found, or the service does not listen within a minute.
     pub async fn start(
         settings: &ShuffleServiceSettings,
         homes: &SparkHomes,
@@ -108,7 +110,7 @@ struct Service {
     port: u16,
     directory: Directory,
     worker: WorkerId,
-    /// The installation, in words.
+    /// A text that names the installation of Spark.
     spark: String,
 }
 
@@ -142,7 +144,7 @@ impl Service {
         })
     }
 
-    /// Keeps the service running until it is stopped. `ready` gets the outcome of its first start.
+    /// Keeps the service running until it is stopped. `ready` receives the outcome of the first start.
     async fn supervise(
         self,
         mut supervision: Supervision,
@@ -196,7 +198,7 @@ impl Service {
         }
     }
 
-    /// Why there is no process, with the last words of the process that ended.
+    /// The reason why no process runs, with the last lines that the ended process wrote.
     async fn why(&self, current: &Current) -> String {
         match current {
             Current::Runs(_) => "runs".to_owned(),
@@ -250,7 +252,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.expect("what blocks does not panic")
 }
 
-/// Waits until this time, or forever if it is `None`.
+/// Waits until this time. Waits forever if `time` is `None`.
 async fn at(time: Option<Timestamp>, clock: Clock) {
     match time {
         Some(time) => sleep_until(clock.instant(time)).await,

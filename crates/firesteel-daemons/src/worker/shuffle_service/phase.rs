@@ -7,12 +7,12 @@ use firesteel_protocol::Timestamp;
 /// How long a process may take until it listens.
 pub const STARTING: Duration = Duration::from_secs(60);
 
-/// The pause after the first end in a row. It doubles with each further one.
+/// The pause after the first end in a row. The pause doubles with each further end.
 pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// A process that listens for this long resets the count of ends.
+/// A process that has listened for this long resets the count of ends.
 pub const PROVEN: Duration = Duration::from_secs(60);
 
 /// The phases of the service.
@@ -33,26 +33,26 @@ pub const PROVEN: Duration = Duration::from_secs(60);
 pub enum Phase {
     /// A process runs, and must listen until this time.
     Starting {
-        /// When the process is killed.
+        /// The time at which the process is killed.
         until: Timestamp,
     },
     /// A process did not listen in time, and was killed.
     Stuck,
     /// A process listens.
     Running {
-        /// Since when the process listens.
+        /// The time since which the process listens.
         since: Timestamp,
     },
     Paused {
-        /// When the next process is started.
+        /// The time at which the next process is started.
         until: Timestamp,
     },
     /// A process was asked to end.
     Ending {
-        /// When the process is killed.
+        /// The time at which the process is killed.
         until: Timestamp,
     },
-    /// A process that was asked to end was killed.
+    /// The process was asked to end, did not end in time, and was killed.
     Killed,
     /// No process runs, and none will be started.
     Over,
@@ -82,12 +82,12 @@ pub enum Effect {
     Refuse,
 }
 
-/// Decides when the service is started, and when to give up.
+/// Decides when a process of the service is started, and when to give up.
 #[derive(Clone, Debug)]
 pub struct Supervision {
     phase: Phase,
     has_listened: bool,
-    /// The number of ends in a row, without a process that listened long enough.
+    /// The number of ends in a row. A process that listened long enough resets it.
     ends: u32,
     /// The time between the request to end and the kill.
     grace: Duration,
@@ -105,7 +105,7 @@ impl Supervision {
         self.phase
     }
 
-    /// When [`Event::Deadline`] is due, if nothing else happens before.
+    /// The time at which [`Event::Deadline`] is due, if no other event comes first.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
         match self.phase {

@@ -24,11 +24,11 @@ use super::super::log::segments::active_name;
 use super::super::log::{Appender, Roller};
 use crate::files::private;
 
-/// How much of each output is kept, since a process may run for years.
+/// How much of each output is kept. It is limited, since a process may run for years.
 const ROLLING: Rolling =
     Rolling { strategy: Strategy::BySize(10 << 20), retained: Some(2), compression: Compression::Off };
 
-/// The number of bytes at the end of `stderr` that are searched for last words.
+/// The number of bytes at the end of `stderr` in which the last lines are searched.
 const END: u64 = 8192;
 
 const LINES: usize = 5;
@@ -37,7 +37,7 @@ const LINES: usize = 5;
 ///
 /// ```text
 /// <work directory>/shuffle-service-<port>/stdout, stderr        of the latest process
-///                                         stdout--.., stderr--.. what was written before, up to a limit
+/// stdout--.., stderr--.. what was written before, up to a limit
 ///                                         stdout.1, stderr.1    the last of the process before
 ///                                         database/             the executors that registered
 /// ```
@@ -45,7 +45,7 @@ const LINES: usize = 5;
 pub(super) struct Directory(PathBuf);
 
 impl Directory {
-    /// The directory of the service on this port, which need not exist.
+    /// The directory of the service on this port. It need not exist.
     pub(super) fn new(work: &Path, port: u16) -> Self {
         Self(work.join(format!("shuffle-service-{port}")))
     }
@@ -59,11 +59,11 @@ impl Directory {
     }
 
     /// Makes the directory, with an empty database. An earlier Worker's database is useless, since the scratch files of
-    /// its executors are gone. If the port is in use, the directory may belong to a running service, and stays
-    /// unchanged. Blocks the thread.
+    /// its executors are gone. If the port is in use, the directory may belong to a running service, so it is not
+    /// changed. Blocks the thread.
     ///
     /// # Errors
-    /// The port is in use, or a directory cannot be made; in words.
+    /// The port is in use, or a directory cannot be made. The error is a text.
     pub(super) fn claim(&self, port: u16) -> Result<(), String> {
         try_port(port)?;
         self.make().map_err(|error| format!("cannot write in {}: {error}", self.0.display()))
@@ -85,7 +85,7 @@ impl Directory {
     /// Prepares the logs of a process that will listen on this port, which must be free. Blocks the thread.
     ///
     /// # Errors
-    /// The port is in use, or a file cannot be made; in words.
+    /// The port is in use, or a file cannot be made. The error is a text.
     pub(super) fn prepare(&self, port: u16, now: Timestamp) -> Result<[Roller; 2], String> {
         try_port(port)?;
         let log = |stream| {
@@ -95,7 +95,7 @@ impl Directory {
         Ok([log(Stream::Stdout)?, log(Stream::Stderr)?])
     }
 
-    /// A new log for an output of a process. The last file of the previous process gets another name.
+    /// A new log for an output of a process. The last file of the previous process is renamed first.
     fn log(&self, stream: Stream, now: Timestamp) -> io::Result<Roller> {
         let name = active_name(stream);
         let path = self.0.join(name);
@@ -118,7 +118,7 @@ impl Directory {
 pub(super) struct Process {
     child: Child,
     group: ProcessGroup,
-    /// The tasks that copy its output into its logs.
+    /// The tasks that copy the process's output into its logs.
     appenders: Vec<Appender>,
 }
 
@@ -126,7 +126,7 @@ impl Process {
     /// Starts a process of this Worker.
     ///
     /// # Errors
-    /// The program cannot be started; in words.
+    /// The program cannot be started. The error is a text.
     pub(super) fn start(
         command: &Command,
         directory: &Directory,
@@ -169,13 +169,13 @@ impl Process {
         self.group.leader()
     }
 
-    /// Signals its process group.
+    /// Signals the process group of the service.
     fn signal(&self, signal: Signal) {
         self.group.signal(signal);
     }
 
-    /// Waits for its end, kills the rest of its process group, and keeps its last output. May be dropped and called
-    /// again before it returns, but not after.
+    /// Waits until the process ends, kills the rest of its process group, and keeps its last output. The future may be
+    /// dropped before it is ready, and the method called again. Do not call it after it has returned.
     async fn wait(&mut self) -> ExitStatus {
         let status = exit_status(self.child.wait().await);
         self.group.signal(Signal::Kill);
@@ -190,10 +190,10 @@ impl Process {
 pub(super) enum Current {
     Runs(Process),
     Ended(ExitStatus),
-    /// It could not be started.
+    /// The process could not be started.
     Failed {
         why: String,
-        /// Whether the supervision knows of it.
+        /// Whether the supervision has received this failure.
         is_told: bool,
     },
 }
@@ -203,7 +203,7 @@ impl Current {
         Self::Failed { why: format!("could not be started: {error}"), is_told: false }
     }
 
-    /// Waits for an end that is not yet reported to the supervision. May be dropped and called again.
+    /// Waits for an end that has not been reported to the supervision yet. The future may be dropped and called again.
     pub(super) async fn ended(&mut self) {
         match self {
             Self::Runs(process) => *self = Self::Ended(process.wait().await),

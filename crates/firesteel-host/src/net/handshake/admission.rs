@@ -9,7 +9,7 @@
 //!    trusts it, or hangs up                 <--   its proof
 //! ```
 //!
-//! A nonce and a proof are in the challenge of a hello; the last proof is a frame of its own. A proof is an
+//! The challenge of a hello carries a nonce and a proof; the last proof is a frame of its own. A proof is an
 //! HMAC-SHA256, keyed by the secret. It covers the side that makes it, the port at which the other side listens, and
 //! both nonces. So a proof is valid on one connection only. A stranger that listens at a daemon's former port cannot
 //! relay a caller's challenge to another daemon.
@@ -26,7 +26,7 @@ pub(crate) const NONCE: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nonce(pub [u8; NONCE]);
 
-/// What one side knows about a connection of its local cluster.
+/// The data of one side about one connection of its local cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Pass {
     pub(crate) secret: Secret,
@@ -34,13 +34,13 @@ pub(crate) struct Pass {
     pub(crate) nonce: Nonce,
 }
 
-/// Why a peer is rejected. Worded as a sentence about the peer, without its name.
+/// Why a peer is rejected. The text is a sentence about the peer, without the peer's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdmitted {
     /// The peer is part of a local cluster, and this side is not.
     #[error("it belongs to a local cluster, which admits only its own processes and commands of its user")]
     Outsider,
-    /// This side is part of a local cluster, and the peer shows no sign of that.
+    /// This side is part of a local cluster, and the peer does not show that it is part of the same one.
     #[error(
         "it does not belong to this local cluster, which admits only processes that the same command started"
     )]
@@ -58,7 +58,7 @@ enum Side {
     Listening,
 }
 
-/// Checks a dialled peer by its challenge, for a side that is in no local cluster.
+/// Checks a dialled peer by its challenge, for a side that is not part of a local cluster.
 ///
 /// # Errors
 /// The peer is part of a local cluster.
@@ -67,16 +67,16 @@ pub(crate) fn outside(challenge: &[u8]) -> Result<(), NotAdmitted> {
 }
 
 impl Pass {
-    /// The challenge in the hello of the side that listens.
+    /// The challenge in the hello of the listening side.
     #[must_use]
     pub(crate) fn question(&self) -> Bytes {
         Bytes::copy_from_slice(&self.nonce.0)
     }
 
-    /// The challenge for the hello of the dialling side, after the peer's hello had this challenge.
+    /// The challenge for the hello of the dialling side, in reply to this challenge in the peer's hello.
     ///
     /// # Errors
-    /// The peer is in no local cluster.
+    /// The peer is not part of a local cluster.
     pub(crate) fn answer(&self, challenge: &[u8]) -> Result<Bytes, NotAdmitted> {
         let theirs = nonce(challenge).ok_or(NotAdmitted::Stranger)?;
         let mut answer = BytesMut::from(&self.nonce.0[..]);
@@ -84,8 +84,7 @@ impl Pass {
         Ok(answer.freeze())
     }
 
-    /// Checks a dialling peer by its challenge. The result proves to the peer that this side belongs to the cluster,
-    /// too.
+    /// Checks a dialling peer by its challenge. Returns the proof, for the peer, that this side knows the secret, too.
     ///
     /// # Errors
     /// The peer does not prove that it knows the secret.
@@ -108,7 +107,7 @@ impl Pass {
         expected.verify_slice(proof).map_err(|_| NotAdmitted::WrongProof)
     }
 
-    /// The proof of a side. The time to compare it does not depend on where two proofs differ.
+    /// The proof of a side. Comparing two proofs always takes the same time, no matter where they differ.
     fn proof(&self, side: Side, listening: Nonce, dialling: Nonce) -> Hmac<Sha256> {
         let mut proof = Hmac::<Sha256>::new_from_slice(self.secret.reveal().as_bytes())
             .expect("a key may have any length");

@@ -1,11 +1,11 @@
-//! A side's own part in handshakes.
+//! The data that one side sends in its handshakes.
 
 use super::admission::{NONCE, Nonce, Pass};
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::{Hello, Role};
 
-/// The hello of a side, and the secret of its local cluster if it is part of one. Then it talks only to peers that know
-/// the secret.
+/// The hello of a side, and the secret of its local cluster, if there is one. With a secret, the side connects only to
+/// peers that know the secret.
 #[derive(Clone, Debug)]
 pub struct Introduction {
     pub(super) hello: Hello,
@@ -19,13 +19,13 @@ impl Introduction {
         Hello::new(role, name).into()
     }
 
-    /// This introduction as part of the local cluster with this secret, if there is one.
+    /// This introduction as part of the local cluster with this secret. `None`: no local cluster.
     #[must_use]
     pub fn in_local_cluster(self, secret: Option<Secret>) -> Self {
         Self { local_cluster: secret, ..self }
     }
 
-    /// The pass for a new connection to this port. `None`: this side is in no local cluster.
+    /// The pass for a new connection to this port. `None`: this side is not part of a local cluster.
     ///
     /// # Panics
     /// The operating system has no random source.

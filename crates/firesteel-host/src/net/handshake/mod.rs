@@ -1,6 +1,6 @@
 //! The handshake: the side that dials offers a version in its preamble, the other side answers, and both send a hello.
 //!
-//! An [`introduction`] is a side's own part in it.
+//! An [`introduction`] holds the data that a side sends in the handshake.
 
 mod admission;
 pub mod introduction;
@@ -21,10 +21,10 @@ use super::{HANDSHAKE_TIMEOUT, Introduction, socket};
 
 pub use admission::NotAdmitted;
 
-/// Why a handshake failed. Worded as a sentence about the peer, without its name.
+/// Why a handshake failed. The text is a sentence about the peer, without the peer's name.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
-    /// The peer sent nothing, and closed the connection: a probe of the port.
+    /// The peer closed the connection without sending anything. Programs that check whether a port is open do this.
     #[error("it closed the connection without sending anything")]
     Silent,
     #[error("it closed the connection in the middle of the handshake")]
@@ -33,7 +33,7 @@ pub enum HandshakeError {
     Mute,
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
-    /// The peer sent nothing, and its permit was needed for another connection.
+    /// The peer sent nothing, and another connection needed its permit.
     #[error("it sent nothing while others waited for its place")]
     CrowdedOut,
     /// The peer speaks another protocol or version.
@@ -54,7 +54,7 @@ pub enum HandshakeError {
     Io(#[from] io::Error),
 }
 
-/// The apparent kind of the peer in a failed handshake. It decides how the failure is logged.
+/// The apparent kind of the peer in a failed handshake. The kind decides how the failure is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerKind {
     /// A program that checks whether the port is open.
@@ -110,7 +110,7 @@ impl Introduced {
     }
 }
 
-/// The side of a connection on which a handshake is performed.
+/// The side of a connection that performs a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     /// This side dialled, and offers this version.

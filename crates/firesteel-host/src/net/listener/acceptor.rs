@@ -1,8 +1,8 @@
-//! The thread that accepts connections and serves urgent ones, where a person waits.
+//! The thread that accepts connections and serves urgent ones. On these, a person waits for the answer.
 //!
 //! A daemon with thousands of busy connections has thousands of tasks that are ready to run. A client's request would
-//! wait for them at each of its steps: to be accepted, to be read, to be answered. On a thread of its own it waits only
-//! for the operating system's scheduler.
+//! wait for these tasks three times: to be accepted, to be read, and to be answered. On a separate thread, the request
+//! waits only for the operating system's scheduler.
 
 use std::future::Future;
 use std::io;

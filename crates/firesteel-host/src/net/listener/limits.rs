@@ -1,9 +1,9 @@
 //! The permits for connections: how many a daemon may have open, and which are reserved.
 //!
 //! Each connection is an open file, and the operating system limits those. If connections used all of them, the daemon
-//! could open no file and nobody could ask it what is wrong. So there are three kinds of permits. A stranger that never
-//! identifies itself, or a cluster that is too large for the limit, uses up only one kind. After its handshake, any
-//! other machine gets at most half of a kind.
+//! could open no file, and no client could connect to find out what is wrong. So there are three kinds of permits. A
+//! stranger that never identifies itself, or a cluster that is too large for the limit, uses up only one kind. After
+//! its handshake, any other machine gets at most half of a kind.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,17 +15,17 @@ use nix::sys::resource::{Resource, getrlimit};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
-/// How long a silent peer is kept while others wait for its permit.
+/// How long a silent peer stays connected while others wait for its permit.
 const CROWDED: Duration = Duration::from_millis(250);
 
-/// Advice how to raise the limit of open files of a process.
+/// Advice that says how to raise the limit of open files of a process.
 pub(super) const HOW_TO_RAISE: &str = "(ulimit -n, or LimitNOFILE= of its service)";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Numbers {
-    /// Connections in their handshake.
+    /// Connections that are still in their handshake.
     half_open: usize,
-    /// Clients, where a person waits.
+    /// Connections of clients, on which a person waits for an answer.
     clients: usize,
     others: usize,
 }
@@ -46,7 +46,7 @@ pub(in crate::net) struct ConnectionLimits {
     half_open: Arc<Semaphore>,
     clients: Arc<Pool>,
     others: Arc<Pool>,
-    /// Tells peers in their handshake that another one waits for a permit.
+    /// Notifies silent peers in their handshake that another peer waits for a permit.
     crowd: Arc<Notify>,
 }
 
@@ -54,11 +54,11 @@ pub(in crate::net) struct ConnectionLimits {
 struct Pool {
     number: usize,
     free: Arc<Semaphore>,
-    /// The number of permits that each other machine has.
+    /// The number of permits that each other machine uses.
     by_machine: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// The machine at the other end: another machine, or `None` for this one, which may have all permits.
+/// The machine at the other end of a connection. `None` is this machine, which may use all permits.
 pub(super) type Machine = Option<IpAddr>;
 
 /// The permit of a connection. Dropping it frees the permit.
@@ -68,7 +68,7 @@ pub struct ConnectionPermit {
     _share: Option<Share>,
 }
 
-/// One of the permits of another machine.
+/// One of the permits that another machine uses.
 #[derive(Debug)]
 struct Share {
     machine: IpAddr,
@@ -94,7 +94,7 @@ pub(super) enum LimitReached {
         HOW_TO_RAISE
     )]
     All { taken: usize },
-    /// One machine has its half of them.
+    /// One machine uses half of the permits.
     #[error(
         "{taken} connections from {machine} are open, half of what this process may have, and one machine gets no \
          more: raise its limit of open files {}",
@@ -147,7 +147,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// Waits for a permit for a handshake. At the limit, silent connections are closed.
+    /// Waits for a permit for a handshake. If no permit is free, silent connections are closed.
     pub(super) async fn half_open(&self) -> ConnectionPermit {
         loop {
             let permit = timeout(CROWDED / 4, Arc::clone(&self.half_open).acquire_owned()).await;
@@ -158,7 +158,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// Returns when a silent peer that connects now has to be disconnected, because another one waits for its permit.
+    /// Waits until a silent peer that connects now must be disconnected, because another peer needs its permit.
     pub(super) async fn crowded_out(&self) {
         sleep(CROWDED).await;
         self.crowd.notified().await;

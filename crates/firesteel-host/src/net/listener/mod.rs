@@ -24,8 +24,8 @@ use super::other_protocol::{OtherProtocolConnection, OtherProtocolRoute};
 use crate::rate_limiter::RateLimiter;
 use limits::{ConnectionLimits, ConnectionPermit, HOW_TO_RAISE};
 
-/// The maximum number of connections that wait to be accepted, as most systems allow. When a Master comes back,
-/// thousands of Workers dial at the same moment.
+/// The maximum number of connections that wait to be accepted. Most systems allow this number. When a Master comes
+/// back, thousands of Workers dial at the same moment.
 const BACKLOG: u32 = 4096;
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct Listener {
     other_protocol_route: Option<OtherProtocolRoute>,
 }
 
-/// A role with connections that the owner does not see, and the channel to the task that serves them.
+/// A role whose connections the owner does not see, and the channel to the task that serves them.
 #[derive(Clone, Debug)]
 pub(super) struct ConversationServer {
     pub(super) role: Role,
@@ -68,7 +68,7 @@ impl Listener {
     /// Listens on an address. Port 0 means any free port.
     ///
     /// # Errors
-    /// The host is unknown or is another machine, or the port is taken or not allowed.
+    /// The host is unknown, or it is another machine. Or the port is in use, or not allowed.
     pub async fn bind(address: &Address) -> Result<Self, ListenError> {
         let at = || address.clone();
         let known = lookup_host((address.host.as_str(), address.port)).await;
@@ -86,10 +86,8 @@ impl Listener {
         })
     }
 
-    /// A second listener on the same socket, for a task that accepts after this one. Connections in between wait.
-    ///
-    /// # Errors
-    /// The operating system does not give another descriptor.
+    /// A second listener on the same socket, for a task that accepts after this one. Connections that arrive in between
+    /// wait.
     pub fn another(&self) -> io::Result<Self> {
         let socket = SockRef::from(&self.socket).try_clone()?;
         let socket = TcpListener::from_std(socket.into())?;
@@ -101,8 +99,8 @@ impl Listener {
         self.local
     }
 
-    /// Also accepts connections of this role. The owner does not see them. They go to the receiver of the channel, and
-    /// wait while the channel is full.
+    /// Also accepts connections of this role. The owner does not see them. These connections go to the receiver of the
+    /// channel, and wait while the channel is full.
     #[must_use]
     pub fn also_serve(mut self, role: Role, conversations: mpsc::Sender<Conversation>) -> Self {
         self.conversations = Some(ConversationServer { role, conversations });
@@ -114,8 +112,8 @@ impl Listener {
         self.conversations.clone()
     }
 
-    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them. They go
-    /// to the receiver of the channel, and wait while the channel is full.
+    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them. These
+    /// connections go to the receiver of the channel, and wait while the channel is full.
     #[must_use]
     pub fn also_receive(mut self, first: u8, connections: mpsc::Sender<OtherProtocolConnection>) -> Self {
         self.other_protocol_route = Some(OtherProtocolRoute { first, connections });
@@ -130,12 +128,12 @@ impl Listener {
     /// Moves the socket to the runtime that runs the caller.
     ///
     /// # Errors
-    /// The operating system does not let the runtime wait for it.
+    /// The operating system does not let the runtime wait for the socket.
     pub(super) fn moved_here(self) -> io::Result<Self> {
         Ok(Self { socket: TcpListener::from_std(self.socket.into_std()?)?, ..self })
     }
 
-    /// Accepts connections forever. Each comes with its permit for the handshake.
+    /// Accepts connections forever. Each connection comes with its permit for the handshake.
     pub(super) async fn accept_each(
         self,
         connection_limits: &ConnectionLimits,
@@ -164,7 +162,7 @@ impl Listener {
     }
 }
 
-/// What an operator can do about an error, if anything.
+/// Advice about what an operator can do about an error. Empty if there is none.
 fn advice(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EMFILE) => {
@@ -187,7 +185,7 @@ fn listen(address: SocketAddr) -> io::Result<Listener> {
     Ok(Listener { socket, local, conversations: None, other_protocol_route: None })
 }
 
-/// Whether the error concerns only the connection being accepted, so that accepting can go on.
+/// Whether the error concerns only the connection that is being accepted, so that further connections can be accepted.
 fn is_the_connections(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -25,20 +25,20 @@ struct Acceptor<E> {
     accepted_roles: Vec<AcceptedRole<E>>,
     server: Option<ConversationServer>,
     other_protocol_route: Option<OtherProtocolRoute>,
-    /// The runtime for connections that are not urgent, if it is another one.
+    /// The runtime for connections that are not urgent. `None`: the runtime that accepts.
     home: Option<Handle>,
     connection_limits: ConnectionLimits,
     lines: Lines,
 }
 
-/// Limits on the log lines that anybody who reaches the port can cause.
+/// Limits on log lines that any program that can reach the port can cause.
 #[derive(Debug)]
 struct Lines {
-    /// About peers that speak another protocol, or send nothing.
+    /// Lines about peers that speak another protocol, or send nothing.
     foreign: RateLimiter,
-    /// About parts of Firesteel that cannot join.
+    /// Lines about parts of Firesteel that cannot join the cluster.
     incompatible: RateLimiter,
-    /// About peers that get no permit.
+    /// Lines about peers that get no permit.
     full: RateLimiter,
 }
 
@@ -83,7 +83,8 @@ impl<E> Acceptor<E> {
 }
 
 impl<E: Send + 'static> Shared<E> {
-    /// Accepts connections until the end. The runtime `home`, if there is one, serves connections that are not urgent.
+    /// Accepts connections until the daemon ends. The runtime `home`, if there is one, serves connections that are not
+    /// urgent.
     pub(in crate::net) async fn accept(
         self,
         listener: Listener,
@@ -179,8 +180,8 @@ impl<E: Send + 'static> Shared<E> {
     }
 }
 
-/// The first byte that the peer sends. It stays in the socket to be read. `None` at the end of the connection. A peer
-/// that dials begins at once. If others wait for a permit, silent peers are disconnected first.
+/// The first byte that the peer sends, or `None` at the end of the connection. The byte stays in the socket. A dialling
+/// peer sends at once, so silent peers are disconnected first if others wait for a permit.
 async fn first_byte(
     stream: &TcpStream,
     connection_limits: &ConnectionLimits,
@@ -195,9 +196,9 @@ async fn first_byte(
     }
 }
 
-/// Ends a connection while its peer is still sending, without losing the response. If it were closed at once, the
-/// peer's next write would fail, and the peer would not learn that it was refused. Spark's REST client falls back to
-/// the classic gateway only after its request was sent.
+/// Ends a connection while its peer is still sending, without losing the response. If the connection were closed at
+/// once, the peer's next write would fail, and the peer would not learn that it was refused. Spark's REST client must
+/// learn this: it tries the classic gateway only after its whole request was sent.
 async fn drain(mut stream: TcpStream, connection_limits: &ConnectionLimits) {
     let reading_all = async {
         stream.shutdown().await?;
@@ -219,7 +220,7 @@ fn configured(stream: TcpStream, home: Option<&Handle>) -> io::Result<TcpStream>
     TcpStream::from_std(stream)
 }
 
-/// The machine at the other end of a connection, if it is another one.
+/// The machine at the other end of a connection. `None` if it is this machine.
 fn machine_of(stream: &TcpStream, remote: SocketAddr) -> Machine {
     let here = stream.local_addr().map(|local| local.ip().to_canonical());
     let there = remote.ip().to_canonical();

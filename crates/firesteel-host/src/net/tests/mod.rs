@@ -1,4 +1,4 @@
-//! Tests of owners and peers over real sockets in one process: the promises of the loop to its machine.
+//! Tests of owners and peers over real sockets in one process: the guarantees that the owner loop gives its machine.
 
 mod puppet;
 
@@ -398,7 +398,7 @@ async fn a_message_that_a_peer_is_too_old_for_is_left_out() {
     assert_eq!(hand.receive().await.as_deref(), Some("said"));
 }
 
-/// A driver's port, in the local cluster with this secret if there is one. The second value keeps it open.
+/// A driver's port, in the local cluster with this secret if there is one. The second value keeps the port open.
 async fn member(secret: Option<&str>) -> (Address, Context<()>) {
     let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
     let address = Address::new("127.0.0.1", listener.local().port());

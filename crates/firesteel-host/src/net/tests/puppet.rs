@@ -1,4 +1,5 @@
-//! A puppet: a machine that does what its peers tell it, its shell, and peers that the test drives.
+//! A puppet: a state machine that follows the messages of its peers, the [`PuppetShell`] around it, and peers that the
+//! test drives.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -35,15 +36,15 @@ pub(super) enum Event {
 pub(super) enum Effect {
     Dial(Address),
     Send(PeerId, String),
-    /// Sends a message that the peer is too old for.
+    /// Sends a message that does not exist in the peer's version of the protocol.
     SendNews(PeerId),
     Close(PeerId),
-    /// The messages so far leave with the next commit.
+    /// Holds the earlier messages back until the next commit.
     Keep,
     End,
 }
 
-/// A shell that does what its peers tell it, and reports every event to a test.
+/// A machine that does what its peers ask, and reports every event to the test.
 pub(super) struct Puppet {
     seen: mpsc::UnboundedSender<Event>,
     deadline: Option<Timestamp>,
@@ -96,7 +97,7 @@ pub(super) struct Text(pub(super) String);
 
 impl wire::Message for Text {}
 
-/// For each commit, the test decides whether it succeeds.
+/// The shell of a puppet. For each commit, the test decides whether it succeeds.
 pub(super) struct PuppetShell {
     commits: mpsc::UnboundedSender<oneshot::Sender<bool>>,
     is_due: bool,
@@ -154,7 +155,7 @@ pub(super) fn received(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Eve
     Ok(Event::Received { peer, message: wire::decode(body)? })
 }
 
-/// A running puppet: its address, and its events.
+/// A running puppet: its address, and the events that it reports.
 pub(super) struct Running {
     pub(super) address: Address,
     pub(super) seen: mpsc::UnboundedReceiver<Event>,
@@ -164,8 +165,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts a puppet that accepts clients and Workers on a separate thread, as a Master does. It dials `dial` first,
-    /// if given.
+    /// Starts a puppet that accepts clients and Workers on a separate thread, as a Master does. If `dial` is given, the
+    /// puppet first dials this address.
     pub(super) async fn start(role: Role, dial: Option<Address>, limits: QueueLimits) -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let (sender, connections) = mpsc::channel(1);

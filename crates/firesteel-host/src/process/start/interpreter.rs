@@ -10,16 +10,16 @@ use nix::unistd::{AccessFlags, access};
 
 const HEAD: u64 = 4096;
 
-/// The maximum depth of scripts that run scripts, as in Linux.
+/// How many scripts may run one another as interpreters, as in Linux.
 const DEEPEST: usize = 5;
 
-/// Whether a file is a text or empty: its beginning has no zero byte. Source: bash, which runs no other files as
-/// scripts.
+/// Whether a file is a text, or empty: there is no zero byte at its beginning. Source: bash, which runs only these
+/// files as scripts.
 pub(super) fn is_text(file: &Path) -> bool {
     head(file).is_some_and(|bytes| !bytes.contains(&0))
 }
 
-/// What is wrong with the interpreter of an executable file, if the file is run in this directory.
+/// The problem with the interpreter of an executable file that is run in this directory. `None` if there is no problem.
 pub(super) fn fault(file: &Path, directory: Option<&Path>) -> Option<String> {
     let mut file = file.to_owned();
     for _ in 0..DEEPEST {
@@ -46,7 +46,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// The program that runs the file with these first bytes, if it needs one.
+    /// The program that runs the file with these first bytes. `None` if the file needs no such program.
     fn of(head: &[u8]) -> Option<Self> {
         let path = |bytes: &[u8]| Path::new(OsStr::from_bytes(bytes)).to_owned();
         if let Some(line) = head.strip_prefix(b"#!") {

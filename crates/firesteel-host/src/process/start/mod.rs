@@ -1,8 +1,8 @@
 //! Starting a process, and why one was not started.
 //!
-//! A program is found and run as `execvp` does it, and so `xargs`, `env` and `nohup`: the shell runs an executable text
-//! without `#!`. The operating system reports the same error for a missing directory, a missing program and a missing
-//! interpreter. The error texts here distinguish these.
+//! A program is found and run in the same way as by `execvp`, `xargs`, `env` and `nohup`. So `/bin/sh` runs an
+//! executable text without `#!`. The operating system reports the same error for a missing directory, a missing program
+//! and a missing interpreter. The error texts here distinguish these.
 
 mod interpreter;
 
@@ -26,7 +26,7 @@ use super::process_group::ProcessGroup;
 /// The program that runs an executable text without `#!`.
 const SHELL: &str = "/bin/sh";
 
-/// Where programs are looked up without a `PATH`.
+/// The directories in which programs are looked up if `PATH` is not set.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Checks that a process can be started in this directory.
@@ -45,8 +45,8 @@ pub fn enter(path: &str) -> Result<(), NotStarted> {
     }
 }
 
-/// Starts a command as the leader of its own process group. `connect` sets its standard streams; it may be called
-/// twice. Errors name the program `name`.
+/// Starts a command as the leader of its own process group. `connect` sets the command's standard streams; `connect`
+/// may be called twice. Errors name the program `name`.
 ///
 /// Call this on a thread of the runtime.
 ///
@@ -81,7 +81,7 @@ fn spawn_once(
     Ok((child, group))
 }
 
-/// This command, run by the shell instead of the kernel.
+/// The same command, run by `/bin/sh` instead of the kernel.
 fn run_by_shell(command: &Command, script: &Path) -> Command {
     let mut shell = Command::new(SHELL);
     shell.arg(script).args(command.get_args());
@@ -117,24 +117,24 @@ pub fn not_started(command: &Command, name: &str, error: &io::Error) -> NotStart
     StartFailure { step, error }.into()
 }
 
-/// A step that failed with the operating system's error, at this path.
+/// The error for a step that failed at this path with this error of the operating system.
 #[must_use]
 pub fn failed(step: StartStep, path: impl std::fmt::Display, error: &io::Error) -> NotStarted {
     let fault = if is_shortage(error) { Fault::Shortage } else { Fault::Command };
     NotStarted { failure: StartFailure { step, error: format!("{path}: {error}") }, fault }
 }
 
-/// The operating system's errors that go away when other processes end.
+/// The operating system's errors that can go away when other processes end.
 const SHORTAGES: [Errno; 5] = [Errno::EAGAIN, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ETXTBSY];
 
-/// Whether an error means that the machine is short of processes, open files or memory, or that the program is being
-/// written. The error goes away when something else has ended.
+/// Whether an error means that the machine is short of processes, open files or memory, or that the program's file is
+/// being written. The error goes away when another process has ended.
 #[must_use]
 pub fn is_shortage(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| SHORTAGES.contains(&Errno::from_raw(code)))
 }
 
-/// Whether an error is, or was caused by, such a shortage.
+/// Whether an error is one of these shortages, or was caused by one.
 #[must_use]
 pub fn is_of_shortage(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref().is_some_and(is_shortage) || error.source().is_some_and(is_of_shortage)

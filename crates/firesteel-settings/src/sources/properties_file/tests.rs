@@ -16,7 +16,7 @@ struct Recorded {
     pairs: Option<BTreeMap<String, String>>,
 }
 
-/// For how the files were recorded, see fixtures/settings/README.md.
+/// The README in fixtures/settings describes how the files were recorded.
 #[test]
 fn three_thousand_files_are_read_as_the_jdk_reads_them() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/settings/properties.jsonl.gz");

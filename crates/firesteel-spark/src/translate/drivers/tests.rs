@@ -1,4 +1,4 @@
-//! Requests of drivers and messages to them, row by row.
+//! Tests of drivers' requests and messages to drivers, as tables of cases.
 
 use firesteel_placement::Policy;
 use firesteel_protocol::ids::AppId;

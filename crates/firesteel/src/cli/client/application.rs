@@ -62,7 +62,8 @@ fn text(detail: &ApplicationDetail) -> String {
     text
 }
 
-/// `queue prod, priority 5, gang of 4 executors`; `None` if the application set none of these.
+/// The scheduling options, such as `queue prod, priority 5, gang of 4 executors`. `None` if the application has set
+/// none of them.
 fn placing(app: &ApplicationView) -> Option<String> {
     let queue = app.queue.as_ref().map(|queue| format!("queue {}", clean(queue)));
     let priority = (app.priority != 0).then(|| format!("priority {}", app.priority));

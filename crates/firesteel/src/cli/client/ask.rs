@@ -1,4 +1,4 @@
-//! Asks a running cluster: each Master in turn, until one answers.
+//! Asks a running cluster: each of its Masters in turn, until one answers.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -30,10 +30,10 @@ use super::document;
 use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
 
-/// The Masters to ask if nothing names any.
+/// The default Masters, if no option and no setting names any.
 const DEFAULT: &str = "spark://127.0.0.1:7077";
 
-/// Which Master is asked.
+/// The option that names the Masters to ask.
 #[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct Masters {
     /// Master to ask: spark://HOST:PORT[,HOST:PORT..]; of several, the first that answers
@@ -42,7 +42,7 @@ pub(in crate::cli) struct Masters {
     master: Option<String>,
 }
 
-/// Which application is meant.
+/// The argument that names an application.
 #[derive(Clone, Debug, Args)]
 pub(super) struct App {
     /// Application, by id or name
@@ -50,14 +50,14 @@ pub(super) struct App {
     pub(super) app: String,
 }
 
-/// A cluster that can be asked, by its Masters.
+/// A running cluster, which is asked through its Masters.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Cluster {
     masters: Vec<Address>,
     name: String,
 }
 
-/// No Master answered. Holds the error of each Master.
+/// The error if no Master answered. It contains the error of each Master.
 #[derive(Debug, thiserror::Error)]
 #[error("no Master answered{}: {}; {}", self.how(), list(.0), self.advice())]
 pub(in crate::cli) struct Unanswered(Vec<CallError>);
@@ -67,7 +67,7 @@ fn list(errors: &[CallError]) -> String {
 }
 
 impl Unanswered {
-    /// The exit code for no answer. If one of several Masters may answer later, that decides.
+    /// The exit code if no Master answered. If several Masters failed, a Master that may answer later decides.
     pub(in crate::cli) fn exit(&self) -> Exit {
         Exit::Unanswered(self.evidence())
     }
@@ -91,7 +91,7 @@ impl Unanswered {
 }
 
 impl Masters {
-    /// Uses this URL, or the default sources if there is none.
+    /// Uses this URL. If there is none, the Masters come from the default sources.
     pub(in crate::cli) fn of(master: Option<String>) -> Self {
         Self { master }
     }
@@ -108,7 +108,7 @@ impl Masters {
         self.cluster_with(command, Environment::of_this_process())
     }
 
-    /// Like `cluster`, with this environment.
+    /// Like `cluster`, with these environment variables.
     pub(in crate::cli) fn cluster_with(
         &self,
         command: &str,
@@ -119,8 +119,8 @@ impl Masters {
 }
 
 impl Masters {
-    /// The Masters that `map` would use, so that both commands ask the same cluster. A value that
-    /// names no running cluster is refused.
+    /// The Masters that `map` would use, so that both commands ask the same cluster. A value that does not name a
+    /// running cluster is refused.
     fn masters(&self, environment: Environment) -> Result<Vec<Address>, Failure> {
         let conf = Vec::new();
         let sources = Sources { reader: Reader::Application, conf, files: Files::Defaults, environment };
@@ -145,7 +145,7 @@ impl Masters {
 }
 
 impl Cluster {
-    /// These Masters, or the default ones, for the command with this name.
+    /// Uses these Masters, or the default Masters, for the command with this name.
     pub(in crate::cli) fn of(masters: Option<Vec<Address>>, command: &str) -> Self {
         let masters = masters.unwrap_or_else(|| parse_masters(DEFAULT).expect("the default can be used"));
         // The Master logs this name for requests that name nobody else.
@@ -153,8 +153,8 @@ impl Cluster {
         Self { masters, name }
     }
 
-    /// How a client introduces itself to the cluster's Workers: as a member of the local cluster, if this user started
-    /// it.
+    /// The introduction of this client to the cluster's Workers. If this user started the cluster as a local cluster,
+    /// the client is a member of it.
     pub(in crate::cli) fn client(&self, name: &str) -> Introduction {
         Introduction::from(name).in_local_cluster(self.masters.iter().find_map(key::of))
     }
@@ -163,7 +163,7 @@ impl Cluster {
         self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
     }
 
-    /// The first answer. The next Master is asked only if a Master does not answer.
+    /// Returns the first answer. If a Master does not answer, the next Master is asked.
     async fn first<T, A>(&self, ask: impl Fn(Address) -> A) -> Result<T, Unanswered>
     where
         A: Future<Output = Result<T, CallError>>,
@@ -183,7 +183,7 @@ impl Cluster {
         self.first(|master| async move { open(&master, name).await?.state(extent).await }).await
     }
 
-    /// Returns one application by id or name, with all its executors that the Master still has.
+    /// Returns one application by id or name, with all of its executors that the Master still lists.
     pub(in crate::cli) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.application(app).await }).await
@@ -194,8 +194,8 @@ impl Cluster {
         self.first(|master| async move { open(&master, name).await?.kill(app, by).await }).await
     }
 
-    /// Submits a cluster driver. Returns its id, or why the Master refuses it. No other Master is asked if one may have
-    /// accepted it without answering.
+    /// Submits a cluster driver. Returns its id, or why the Master refuses it. If a Master did not answer but may have
+    /// accepted the driver, no other Master is asked.
     pub(in crate::cli) async fn submit_driver(
         &self,
         driver: &DriverDescription,
@@ -223,19 +223,19 @@ impl Cluster {
         self.first(|master| async move { open(&master, name).await?.kill_driver(driver, by).await }).await
     }
 
-    /// Returns a cluster driver, if the Master knows it.
+    /// Returns a cluster driver, or `None` if the Master has no such driver.
     pub(in crate::cli) async fn driver(&self, driver: &DriverId) -> Result<Option<DriverView>, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.driver(driver).await }).await
     }
 
-    /// Returns what has ended, with the Master's current time.
+    /// Returns the ended applications and cluster drivers, with the Master's current time.
     pub(super) async fn history(&self) -> Result<(Timestamp, Vec<PastRow>), Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.history().await }).await
     }
 
-    /// Tells Workers to leave: the one with this id, or all on this host.
+    /// Asks the Master to decommission Workers: the Worker with this id, or all Workers on this host.
     pub(super) async fn decommission(
         &self,
         which: &str,
@@ -246,19 +246,18 @@ impl Cluster {
     }
 }
 
-/// Connects to a Master, as a member of its local cluster if this user started that.
+/// Connects to a Master. If this user started the Master's local cluster, the client is a member of that cluster.
 async fn open(master: &Address, name: &str) -> Result<MasterClient, CallError> {
     MasterClient::open(master, key::client(master, name)).await
 }
 
-/// Splits a word into an application and, for `APP/EXECUTOR`, an executor, as status prints them.
+/// Splits a word into an application and, if the word has the form `APP/EXECUTOR`, an executor.
 pub(in crate::cli) fn parts(word: &str) -> (&str, Option<ExecutorId>) {
     let both = word.rsplit_once('/').and_then(|(app, number)| Some((app, number.parse().ok()?)));
     both.map_or((word, None), |(app, number)| (app, Some(ExecutorId(number))))
 }
 
-/// Returns an application in detail, blocking until the answer. An unknown or ambiguous application
-/// is an error.
+/// Returns an application in detail. Blocks until the answer arrives. An unknown or ambiguous application is an error.
 pub(in crate::cli) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, Failure> {
     match now(cluster.application(app))? {
         ApplicationAnswer::Known(detail) => Ok(*detail),
@@ -267,7 +266,7 @@ pub(in crate::cli) fn detail(cluster: &Cluster, app: &str) -> Result<Application
     }
 }
 
-/// The cluster driver with this id. `None` if there is none: the word then names an application.
+/// Returns the cluster driver with this id. `None` if there is no such driver; then the word names an application.
 pub(in crate::cli) fn driver_named(cluster: &Cluster, named: &str) -> Result<Option<DriverView>, Failure> {
     if !is_driver(named) {
         return Ok(None);
@@ -282,29 +281,29 @@ pub(in crate::cli) fn is_driver(word: &str) -> bool {
 /// The prefix of cluster drivers' ids.
 const DRIVER: &str = "driver-";
 
-/// Waits for an answer, blocking the caller.
+/// Waits for an answer. Blocks the calling thread.
 pub(in crate::cli) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Result<T, Failure> {
     block_on(asked)?.map_err(|error| Failure::with(error.exit(), &error))
 }
 
-/// The result of an order: lines for people, and rows of the JSON value.
+/// The result of a request that changes something: lines for people, and rows of the JSON value.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::cli) struct Done {
     pub(in crate::cli) lines: Vec<String>,
     pub(in crate::cli) rows: Vec<Value>,
-    /// How many rows the Master left out.
+    /// The number of rows that the Master left out.
     pub(in crate::cli) more: u64,
 }
 
-/// An order that was refused, as JSON.
+/// A request that the Master refused, as JSON.
 #[derive(Serialize)]
 struct Refused<'a> {
     asked: &'a str,
     error: String,
 }
 
-/// Gives an order for each name in turn. Returns the JSON value with the results: their rows are in the field `list`.
-/// `None` if nothing was done. If an order is refused, there is also a failure.
+/// Sends a request for each name in turn. Returns the JSON value with the results; its field `list` has their rows.
+/// `None` if nothing was done. If a request is refused, a failure is returned, too.
 pub(super) fn each_in_json(
     names: &[String],
     (list, undone): (&str, &str),
@@ -337,9 +336,9 @@ pub(super) fn each_in_json(
     (anything.then_some(value), failure)
 }
 
-/// Gives an order for each name in turn, and prints the result of each. An order returns `Err` if it is refused. If no
-/// Master answers, the remaining names are reported as `undone`. With `json`, prints a JSON value: its schema version,
-/// and the name of its rows.
+/// Sends a request for each name in turn, and prints each result. The request returns `Err` if it is refused. If no
+/// Master answers, the remaining names are reported as `undone`. `json` asks for a JSON value: it contains the schema
+/// version, and the name of the rows.
 pub(in crate::cli) fn each(
     names: &[String],
     undone: &str,

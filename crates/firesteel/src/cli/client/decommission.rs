@@ -32,10 +32,10 @@ Exit codes: 0 all were asked to leave; 1 no living Worker has this id or host; 2
 reached; 75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
-/// The longest deadline for executors.
+/// The longest deadline that is accepted for executors.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
-/// Which Workers leave.
+/// The options of `firesteel decommission`: which Workers leave.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("decommission", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(in crate::cli) struct Args {
@@ -52,7 +52,7 @@ pub(in crate::cli) struct Args {
     masters: Masters,
 }
 
-/// Gives the order for each Worker in turn, and prints the results.
+/// Sends the request for each Worker in turn, and prints the results.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("decommission")?;
     ask::each(&args.workers, "not decommissioned", args.json.then_some((SCHEMA, "leaving")), |which| {
@@ -68,7 +68,7 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A line and a row for each Worker that leaves. An error if there is no such Worker.
+/// A line and a row for each Worker that leaves. An error if no such Worker exists.
 fn done(which: &str, answer: &DecommissionAnswer) -> Result<Done, String> {
     match answer {
         DecommissionAnswer::Unknown => Err(format!(

@@ -37,7 +37,7 @@ Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69
 75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
-/// Which application is explained.
+/// The options of `firesteel explain`: which application is explained.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("explain", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(in crate::cli) struct Args {
@@ -61,7 +61,7 @@ struct Explanation<'a> {
     outcome: Option<&'static str>,
     outcome_words: Option<&'a str>,
     sentences: &'a [String],
-    /// When it is expected to start, if room is reserved for it and the time is known.
+    /// When the application is expected to start. Present if resources are reserved for it and the time is known.
     expected_start_ms: Option<u64>,
     scheduling: Option<document::Scheduling<'a>>,
 }

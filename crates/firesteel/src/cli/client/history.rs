@@ -1,4 +1,5 @@
-//! `firesteel history`: what has ended, with its result and the resources that it used.
+//! `firesteel history`: lists ended applications and cluster drivers, with their results and the resources that they
+//! used.
 
 mod row;
 
@@ -40,7 +41,7 @@ const CODES: &str = "\
 Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 75 a Master did not answer in time or in \
 full; 76 what listens there is no Master that knows its history; 78 a settings file or variable is wrong.";
 
-/// What is shown, and how.
+/// The options of `firesteel history`: which entries are shown, and in which format.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("history", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(in crate::cli) struct Args {
@@ -63,7 +64,7 @@ pub(in crate::cli) struct Args {
     csv: bool,
 }
 
-/// How something ended.
+/// How an application or a cluster driver ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum EndState {
     Finished,

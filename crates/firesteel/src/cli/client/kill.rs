@@ -28,7 +28,7 @@ Exit codes: 0 all are killed; 1 an application is not known, or had already ende
 reached; 75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
-/// Which applications end.
+/// The options of `firesteel kill`: which applications end.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("kill", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(in crate::cli) struct Args {
@@ -71,7 +71,7 @@ fn row(answer: &KillAnswer) -> Vec<Value> {
     }
 }
 
-/// The result in words: `Ok` if the application is killed.
+/// The result as text. `Ok` if the application is killed.
 pub(super) fn outcome(app: &str, answer: &KillAnswer) -> Result<String, String> {
     match answer {
         KillAnswer::Killed { app, executors, cores } => Ok(format!(

@@ -1,8 +1,8 @@
-//! The commands that ask a running cluster: they show what it does, and change it.
+//! The commands that send requests to a running cluster: they show its state, and change it.
 //!
-//! - `ask`: one question to a Master, wherever it is.
+//! - `ask`: finds a Master that answers, and sends it a request.
 //! - `document`, `application`: the answers, as JSON and as text.
-//! - The others are a command each.
+//! - Each other module is one command.
 
 mod application;
 pub(super) mod ask;

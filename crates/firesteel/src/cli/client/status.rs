@@ -39,7 +39,7 @@ Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69
 75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
-/// What is shown of which Master.
+/// The options of `firesteel status`: which Master is asked, and what is shown.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("status", EXAMPLES),
@@ -153,7 +153,7 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     text
 }
 
-/// The settings of a Master's scheduler with a headline. `None` if there are none to show.
+/// The settings of a Master's scheduler, with a headline. `None` if there is no setting to show.
 pub(in crate::cli) fn settings(settings: &[(&'static str, String)]) -> Option<String> {
     let rows = settings.iter().map(|(key, value)| vec![(*key).to_owned(), value.clone()]).collect();
     (!settings.is_empty()).then(|| format!("Scheduling settings\n{}", table(&["SETTING", "VALUE"], rows)))
@@ -229,7 +229,7 @@ fn completed(applications: &[ApplicationView], now: Timestamp, length: Length) -
     table(&header, rows.collect())
 }
 
-/// Why an application ended: the reason of its state, or else the message of its outcome.
+/// Why an application ended: the reason of its state. If there is none, the message of its outcome.
 fn reason(application: &ApplicationView) -> &str {
     let words = application.outcome.as_ref().and_then(Outcome::words);
     application.end.as_deref().or(words).unwrap_or_default()
@@ -261,7 +261,7 @@ fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
     table(&["EXECUTOR", "STATE", "CORES", "MEMORY", "RESOURCES", "WORKER", "LAUNCHED"], rows.collect())
 }
 
-/// The table of cluster drivers, and the number of omitted ended ones.
+/// The table of cluster drivers, and the number of ended drivers that are left out.
 fn drivers(view: &MasterView, length: Length) -> (String, usize) {
     let MasterView { drivers, now, .. } = view;
     let ended = drivers.iter().filter(|driver| driver.state.is_finished()).count();

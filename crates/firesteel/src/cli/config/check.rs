@@ -60,7 +60,7 @@ pub(super) struct Check {
     json: bool,
 }
 
-/// Set if spark-env.sh was already read: Spark's scripts do not read it twice.
+/// The variable that is set if spark-env.sh was already read. Spark's scripts do not read the file twice.
 const SPARK_ENV_LOADED: &str = "SPARK_ENV_LOADED";
 
 #[derive(Serialize)]
@@ -93,7 +93,7 @@ impl Check {
     }
 }
 
-/// Whether Java cannot resolve this host, so that Spark's executors cannot use it.
+/// Whether Java cannot resolve this host name. If so, Spark's executors cannot use the host.
 fn is_unknown_to_java(host: &str) -> bool {
     !host::is_known_to_java(&host::plain_or_as_given(host))
 }
@@ -141,7 +141,7 @@ impl Checked {
         self.findings.extend(directory.iter().flat_map(|directory| findings::of_files(directory)));
     }
 
-    /// Checks the properties of all readers. A finding of several readers is printed once.
+    /// Checks the properties of all programs that read them. A finding that concerns several programs is printed once.
     fn properties(&mut self, files: Files, environment: &Environment, audience: FindingReaders) {
         for reader in audience.readers() {
             let (files, environment) = (files.clone(), environment.clone());

@@ -16,7 +16,7 @@ use super::options::flag_value::{self, Flag, FlagValue};
 use check::Check;
 use show::Show;
 
-/// The two questions.
+/// The options of `firesteel config`: check or show.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   firesteel config check
@@ -36,7 +36,7 @@ enum ConfigCommand {
     Show(Show),
 }
 
-/// A reader of properties, as an argument.
+/// A program that reads properties, as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ReaderArg {
     /// A Master

@@ -72,11 +72,11 @@ struct ReaderSettings {
 struct Setting {
     name: String,
     value: String,
-    /// Origin of the value. `None`: it is the default, and the value may be a description.
+    /// The origin of the value. `None`: the value is the default, and may be a description.
     origin: Option<Origin>,
     meaning: &'static str,
     overridden: Vec<Overridden>,
-    /// The error in the value. Commands that read it will not start.
+    /// The error in the value. Commands that read the value will not start.
     error: Option<String>,
 }
 
@@ -150,14 +150,14 @@ fn nearest<'a>(stranger: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 }
 
 impl ReaderSettings {
-    /// The errors that prevent this reader from starting.
+    /// The errors that prevent the program from starting.
     fn errors(&self) -> impl Iterator<Item = &String> {
         self.settings.iter().filter_map(|setting| setting.error.as_ref()).chain(&self.error)
     }
 }
 
 impl Shown {
-    /// Keeps only settings with one of these names, and only readers that read them.
+    /// Keeps only settings with one of these names, and only programs that read one of these settings.
     fn keep(&mut self, names: &[String]) -> Result<(), Failure> {
         let is = |setting: &Setting, name: &String| {
             setting.name.trim_start_matches('-') == name

@@ -1,5 +1,4 @@
-//! `firesteel application-master`. Only a NodeManager starts it, in a container requested with
-//! `--master yarn`.
+//! `firesteel application-master`. Only a NodeManager runs this command, in a container of an application on YARN.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +9,7 @@ use firesteel_yarn_mode::application_master;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::run_daemon;
 
-/// What it is told.
+/// The arguments of an ApplicationMaster.
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Args {
     /// The file that says what to do
@@ -18,7 +17,7 @@ pub(in crate::cli) struct Args {
     blueprint: PathBuf,
 }
 
-/// Runs the application's containers until it is over.
+/// Runs the containers of an application until the application is over.
 pub(in crate::cli) fn run(args: Args) -> Result<ExitCode, Failure> {
     let ended = run_daemon(async move { application_master::run_in_container(&args.blueprint).await })?;
     let ended = ended.map_err(|error| Failure::with(Exit::Failure, &error))?;

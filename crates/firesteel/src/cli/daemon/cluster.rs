@@ -45,7 +45,7 @@ options of ssh, and SPARK_SSH_FOREGROUND=yes takes one host after the other, so 
 const CODES: &str = "\
 Exit codes: 0 all daemons are as asked: started, stopped, or running; 1 some are not; 2 wrong usage; 71 a machine has too few processes or open files; 78 the file workers or spark-env.sh is wrong.";
 
-/// What to do.
+/// The options of `firesteel cluster`: start, stop or show the daemons.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("cluster", EXAMPLES),
@@ -122,13 +122,13 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
 
 #[derive(Default, Serialize)]
 struct Daemon<'a> {
-    /// The machine, as the file names it.
+    /// The name of the machine in the file `workers`.
     host: &'a str,
-    /// `master` or `worker`.
+    /// The kind of the daemon: `master` or `worker`.
     kind: &'a str,
     state: &'a str,
     pid: Option<u32>,
-    /// The URL on which it listens, if known.
+    /// The URL on which the daemon listens, if it is known.
     url: Option<&'a str>,
     error: Option<&'a str>,
 }
@@ -185,7 +185,8 @@ fn machines(settings: &Settings, environment: &Environment) -> Result<Machines, 
     Ok(Machines { workers, shell, program, conf_dir, directories, name, patience: settings.patience })
 }
 
-/// The row of a daemon. An earlier entry may be the same daemon, under another name of its machine.
+/// The row of a daemon. `before` are the earlier entries. One of them may be the same daemon, if its machine is listed
+/// under two names.
 fn row(entry: &Entry, before: &[Entry]) -> Vec<String> {
     let (state, mut details) = match &entry.outcome {
         Outcome::Started { pid, url } => ("started", format!("process {pid}, {url}")),

@@ -1,4 +1,4 @@
-//! `firesteel executor`, which only a Worker starts, for an application such as `firesteel map`.
+//! `firesteel executor`: runs an executor. Only a Worker starts it, for an application such as `firesteel map`.
 
 use clap::Args as ClapArgs;
 use firesteel_daemons::executor::daemon::{self, ExecutorError, Options};
@@ -11,7 +11,7 @@ use firesteel_settings::resources;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::run_daemon;
 
-/// The flags of Spark's executor, as far as there is something to them here.
+/// The flags of Spark's executor that have a meaning for Firesteel.
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Args {
     /// Where the driver listens
@@ -63,7 +63,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
     run_daemon(daemon::run(options))?.map(|()| Exit::Done).map_err(failed)
 }
 
-/// The executor's exit code tells its Master why it ended.
+/// The failure of an executor. From the exit code, the Master learns why the executor ended.
 fn failed(error: ExecutorError) -> Failure {
     Failure::with(Exit::Executor(error.trouble()), &error)
 }

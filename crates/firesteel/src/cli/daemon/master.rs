@@ -14,7 +14,7 @@ use crate::cli::options::conf::{self, Conf};
 use crate::cli::options::flag_value::{self, choose};
 use crate::cli::run_daemon;
 
-/// The flags of Spark's Master.
+/// The options of `firesteel master`, which include the flags of Spark's Master.
 #[derive(Debug, ClapArgs)]
 #[command(
     disable_help_flag = true,
@@ -77,7 +77,7 @@ announces the machine's host name.
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, for example because the port is in use; 2 wrong usage; \
 78 a settings file or variable is wrong.";
 
-/// Runs a Master until a request to end.
+/// Runs a Master until it is asked to end.
 pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
     let environment = Environment::of_this_process();
     let host = choose(Reader::Master, "--host", args.host.as_deref(), &environment);

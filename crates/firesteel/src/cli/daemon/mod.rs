@@ -1,5 +1,5 @@
 //! The commands that start daemons: `firesteel master`, `firesteel worker`, and `firesteel cluster` for several
-//! machines. Also the processes that only a Worker or a NodeManager starts.
+//! machines. This module also has the commands that only a Worker or a NodeManager starts.
 
 pub(super) mod application_master;
 pub(super) mod cluster;

@@ -1,4 +1,4 @@
-//! `firesteel __reaper`: ends the processes that a Worker leaves behind. Only a Worker starts it.
+//! `firesteel __reaper`: ends the processes that a Worker leaves behind. Only a Worker starts this command.
 
 use clap::Args as ClapArgs;
 use firesteel_daemons::worker::worker_processes;
@@ -6,7 +6,7 @@ use firesteel_protocol::ids::WorkerId;
 
 use crate::cli::exit::{Exit, Failure};
 
-/// What a Worker tells its reaper.
+/// The arguments that a Worker passes to its reaper.
 #[derive(Debug, ClapArgs)]
 pub(in crate::cli) struct Args {
     /// The Worker's id

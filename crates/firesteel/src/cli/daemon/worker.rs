@@ -23,7 +23,7 @@ use crate::cli::options::conf::{self, Conf};
 use crate::cli::options::flag_value::{self, FlagValue, choose};
 use crate::cli::run_daemon;
 
-/// The flags of Spark's Worker.
+/// The options of `firesteel worker`, which include the flags of Spark's Worker.
 #[derive(Debug, ClapArgs)]
 #[command(
     disable_help_flag = true,
@@ -94,7 +94,7 @@ submitted them.
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a settings \
 file or variable is wrong.";
 
-/// Runs a Worker until a request to end.
+/// Runs a Worker until it is asked to end.
 pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
     let environment = Environment::of_this_process();
     let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
@@ -159,7 +159,7 @@ fn masters(args: &Args, properties: &Properties) -> Result<Vec<Address>, Failure
     parse_masters(value).map_err(|error| Failure::of(Exit::Configuration, words(error)))
 }
 
-/// Warns of a Worker that listens on loopback while its Master runs on another machine.
+/// Logs a warning if a Worker listens on loopback while its Master runs on another machine.
 fn warn_of_loopback(own: &Address, masters: &[Address]) {
     let elsewhere = masters.iter().find(|master| !is_loopback(&master.host));
     if let (true, Some(master)) = (is_loopback(&own.host), elsewhere) {
@@ -172,7 +172,7 @@ fn warn_of_loopback(own: &Address, masters: &[Address]) {
     }
 }
 
-/// Warns of a spark-env.sh, which Spark's start scripts source and Firesteel does not.
+/// Logs a warning if there is a spark-env.sh. Spark's start scripts read this file; Firesteel does not.
 fn warn_of_script(environment: &Environment) {
     // Spark's scripts and `firesteel cluster` set this variable after they have sourced the file.
     if environment.get("SPARK_ENV_LOADED").is_some() {
@@ -191,7 +191,7 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// The cores to offer. `config check` reads them too.
+/// The number of cores to offer. `config check` uses this function, too.
 pub(in crate::cli) fn cores(value: &FlagValue) -> Result<Cores, Failure> {
     let Some(text) = value.chosen() else { return Ok(capacity::cores()) };
     match text.parse::<i64>().map(Cores) {
@@ -203,7 +203,7 @@ pub(in crate::cli) fn cores(value: &FlagValue) -> Result<Cores, Failure> {
     }
 }
 
-/// The memory to offer. `config check` reads it too.
+/// The amount of memory to offer. `config check` uses this function, too.
 pub(in crate::cli) fn memory(value: &FlagValue) -> Result<MiB, Failure> {
     let Some(text) = value.chosen() else { return Ok(capacity::memory()) };
     size::memory(text, Unit::Bytes).map_err(|error| value.error(format_args!(": {error}")))

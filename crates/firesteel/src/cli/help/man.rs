@@ -13,7 +13,7 @@ use firesteel_settings::variables::{self, Role};
 
 use crate::cli::exit::{Exit, Failure};
 
-/// Where the pages go.
+/// The options of `firesteel man`: where the pages are written.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   firesteel man --out ~/.local/share/man/man1
@@ -128,7 +128,7 @@ fn values(argument: &Arg) -> String {
     named.unwrap_or_else(|| argument.get_id().as_str().to_uppercase())
 }
 
-/// The text below the options in a command's help, by topic.
+/// The texts below the options in a command's help, by topic.
 #[derive(Debug, Default)]
 struct HelpTexts {
     notes: Vec<String>,
@@ -182,7 +182,7 @@ fn properties(paragraph: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Writes a term, and its meaning below it.
+/// Writes a term, and the term's meaning below it.
 fn entry(roff: &mut Roff, word: &str, meaning: &str) {
     roff.control("TP", []).text([bold(word)]).text([roman(meaning)]);
 }

@@ -7,7 +7,7 @@ pub(super) fn short(command: &str, examples: &str) -> String {
     format!("Examples:\n{examples}\n\n{}", more(command))
 }
 
-/// How to get the full help of a command.
+/// The sentence that says how to get the full help of a command.
 fn more(command: &str) -> String {
     let command = if command.is_empty() { String::new() } else { format!(" {command}") };
     format!("firesteel{command} --help shows every option, the details and the exit codes.")

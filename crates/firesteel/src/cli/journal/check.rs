@@ -18,7 +18,7 @@ use crate::cli::exit::{self, Exit, Failure};
 
 const SCHEMA: u32 = 1;
 
-/// Which journal to check.
+/// The options of `firesteel journal check`: which journal is checked.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   firesteel journal check recovery-7077
@@ -79,11 +79,11 @@ impl Check {
 struct Damaged {
     path: PathBuf,
     at: u64,
-    /// Holds the lock, so that no Master writes meanwhile.
+    /// The journal's directory, locked so that no Master writes while the check runs.
     _directory: Directory,
 }
 
-/// The damage in a journal, if there is any and it can be cut off.
+/// Finds the damage in a journal. `None` if there is no damage, or if it cannot be cut off.
 fn damaged(directory: &Path) -> Result<Option<Damaged>, Failure> {
     if !directory.is_dir() {
         return Ok(None);
@@ -114,7 +114,7 @@ fn say_repaired(copy: &Path) {
     let _ = writeln!(plain::stderr(), "firesteel: repaired; the damaged file is now {}", copy.display());
 }
 
-/// What a journal contains, and what a Master would recover from it.
+/// The contents of a journal, and the state that a Master would recover from it.
 #[derive(Serialize)]
 struct Found {
     path: String,
@@ -163,7 +163,7 @@ impl Found {
         })
     }
 
-    /// One line for people per fact.
+    /// The facts as lines for people, one line per fact.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "{}: whole, {} bytes: an image and {}, {}",

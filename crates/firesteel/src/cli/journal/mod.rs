@@ -22,7 +22,7 @@ const CODES: &str = "Examples:
 
 Exit codes: 0 done; 1 the journal is damaged, or cannot be read; 2 wrong usage.";
 
-/// What to do with a journal.
+/// The options of `firesteel journal`: check, dump or export a journal.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   firesteel journal check recovery-7077
@@ -51,7 +51,7 @@ enum JournalCommand {
     Export(Source),
 }
 
-/// A journal.
+/// The argument that names a journal.
 #[derive(Debug, ClapArgs)]
 struct Source {
     /// Directory of the journal: spark.deploy.recoveryDirectory, or recovery-PORT where the Master was started; or
@@ -84,7 +84,7 @@ impl Source {
         }
     }
 
-    /// The servers of ZooKeeper that have the journal, and the node, if it is there.
+    /// The ZooKeeper servers that have the journal, and the node. `None` if the journal is in a directory.
     fn in_zookeeper(&self) -> Option<(&str, String)> {
         let rest = self.directory.to_str()?.strip_prefix("zookeeper://")?;
         let (servers, node) = rest.split_once('/').unwrap_or((rest, "spark"));
@@ -107,7 +107,7 @@ pub(super) fn read(directory: &Path) -> Result<Recorded, Failure> {
     Source { directory: directory.to_owned() }.read()
 }
 
-/// The failure with what to do about it.
+/// The failure for this error, with advice.
 pub(super) fn failure(error: &StateError) -> Failure {
     let advice = match error {
         StateError::Journal(JournalError::Damaged { .. }) => {

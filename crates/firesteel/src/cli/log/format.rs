@@ -15,10 +15,10 @@ use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// The prefix of fields for programs. The line's text says the same for people.
+/// The prefix of fields that are meant for programs. The text of the line contains the same facts for people.
 const FOR_PROGRAMS: &str = "id.";
 
-/// The form of the log.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum LogFormat {
     /// Words, with a time and a level
@@ -49,7 +49,7 @@ fn now() -> Timestamp {
     Timestamp::default() + SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Times in RFC 3339, UTC, to the millisecond, as in all other output.
+/// Writes times in RFC 3339, in UTC and with milliseconds, as in all other output.
 pub(super) struct Utc;
 
 impl FormatTime for Utc {
@@ -58,8 +58,8 @@ impl FormatTime for Utc {
     }
 }
 
-/// Writes an event's fields as text, without control characters and bidirectional marks, since a peer may have chosen
-/// the values.
+/// Writes an event's fields as text, without control characters and bidirectional marks, because the values may come
+/// from a peer.
 pub(super) struct CleanFields;
 
 impl<'writer> FormatFields<'writer> for CleanFields {
@@ -72,7 +72,7 @@ impl<'writer> FormatFields<'writer> for CleanFields {
     }
 }
 
-/// Leaves out the fields for programs.
+/// Leaves out the fields that are meant for programs.
 struct ForPeople<'a>(DefaultVisitor<'a>);
 
 impl ForPeople<'_> {
@@ -142,12 +142,13 @@ impl Visit for Members {
     }
 }
 
-/// A text as JSON, without loss: control characters and bidirectional marks become escapes.
+/// A text as JSON. Nothing is lost: control characters and bidirectional marks become escapes.
 fn quoted(text: &str) -> String {
     escaped(&serde_json::to_string(text).expect("a text can be written as JSON"))
 }
 
-/// Writes each event as one line: a JSON object. `spans` has the fields of its spans, the innermost first.
+/// Writes each event as a JSON object on one line. The field `spans` contains the fields of the event's spans, the
+/// innermost span first.
 pub(super) struct JsonLines {
     pub(super) command: &'static str,
 }
@@ -224,7 +225,7 @@ mod tests {
         }
     }
 
-    /// An event within a span with fields that a peer chose.
+    /// An event within a span. The span has fields that a peer chose.
     fn remark() {
         let span = tracing::info_span!("event", kind = "Client/KillApplication", peer = 7);
         let _entered = span.enter();

@@ -1,7 +1,7 @@
-//! A daemon's log on its way to standard error.
+//! The queue of a daemon's log lines for standard error.
 //!
 //! A separate thread writes the lines, many per system call. So a daemon does not wait while nobody reads its standard
-//! error, such as a stopped pager. Its heartbeats continue.
+//! error (a stopped pager, for example). The daemon's heartbeats continue.
 
 use std::io::{self, Write};
 use std::mem;
@@ -11,31 +11,31 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The most bytes in the queue. Lines beyond that are dropped, and the log reports their number.
+/// The maximum number of bytes in the queue. Further lines are dropped, and the log reports how many.
 const BYTES: usize = 16 << 20;
 
 /// The pause after each write, so that a busy daemon does not wake the thread for each line.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long the end of a daemon waits until its last lines are written.
+/// How long a daemon waits at its end until its last lines are written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// The sender's end of the queue. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct LogQueue(Arc<Queue>);
 
-/// Waits, when it is dropped, until the queued lines are written, at most [`LAST_LINES`].
+/// Waits, when this value is dropped, until the queued lines are written, but at most [`LAST_LINES`].
 #[derive(Debug)]
 pub(in crate::cli) struct LastLines(LogQueue);
 
 #[derive(Debug)]
 struct Queue {
-    /// The most bytes in the queue.
+    /// The maximum number of bytes in the queue.
     limit: usize,
     /// Makes the line that reports dropped lines.
     dropped: fn(u64) -> String,
     state: Mutex<State>,
-    /// Notified when the queue is no longer empty, or the daemon ends.
+    /// Notified when the queue is no longer empty, or when the daemon ends.
     came: Condvar,
     /// Notified when lines were written.
     written: Condvar,
@@ -43,11 +43,11 @@ struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The queued lines, joined.
+    /// The queued lines, one after the other.
     lines: Vec<u8>,
-    /// How many lines were dropped since the last write.
+    /// The number of lines that were dropped since the last write.
     dropped: u64,
-    /// Whether lines were taken that are not written yet.
+    /// Whether the thread has taken lines that it has not written yet.
     writes: bool,
     /// Whether the daemon is ending and waits for its last lines.
     ends: bool,
@@ -80,7 +80,7 @@ impl LogQueue {
 }
 
 impl Write for LogQueue {
-    /// Queues a whole line. Never waits for the reader, and never fails.
+    /// Queues a whole line. Never waits until standard error is read, and never fails.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.0.state();
         if state.lines.len() + line.len() > self.0.limit {
@@ -119,7 +119,8 @@ impl Drop for LastLines {
 }
 
 impl Queue {
-    /// A thread that panicked left only whole lines in the queue.
+    /// The state of the queue. It is valid even if a thread has panicked, because the queue only ever contains whole
+    /// lines.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes written bytes only when it is told to.
+    /// A reader that accepts written bytes only when the test allows it.
     struct Slow {
         go_on: Receiver<()>,
         written: Sender<String>,

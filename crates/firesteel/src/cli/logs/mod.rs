@@ -59,7 +59,7 @@ Exit codes: 0 done, also if the reader of the output is gone; 1 no such log, or 
 usage; 69 no Master could be reached; 75 a Master did not answer in time or in full; 76 what listens there is no Master \
 of this version; 78 a settings file or variable is wrong; 130 ended by ctrl-c.";
 
-/// Which log, and which part of it.
+/// The options of `firesteel logs`: which log is printed, and which part of it.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("logs", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
@@ -137,7 +137,7 @@ fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show
     }
 }
 
-/// Prints these logs. `ended` says how the author ended, if that explains an empty log.
+/// Prints these logs. `ended` is a text about how the log's author ended, which may explain an empty log.
 fn print(
     args: &Args,
     places: &[LogAddress],
@@ -172,7 +172,7 @@ fn print(
     }
 }
 
-/// Explains an empty log, which surprises a user who expects the output of items.
+/// Explains why a log is empty, because users often expect the output of items in it.
 fn say_empty(part: Part, places: &[LogAddress], ended: &str) -> Exit {
     if part.is_all() {
         let is_driver = matches!(places, [LogAddress { author: LogAuthor::Driver(_), .. }]);
@@ -196,7 +196,8 @@ fn say_empty(part: Part, places: &[LogAddress], ended: &str) -> Exit {
     Exit::Done
 }
 
-/// The application or cluster driver, and the executor, from `APP EXECUTOR`, or `APP/EXECUTOR` as status shows it.
+/// The application or cluster driver, and the executor, from `APP EXECUTOR`, or from `APP/EXECUTOR`, the form in which
+/// `status` prints them.
 fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
     let word = args.named.as_str();
     match ask::parts(word) {
@@ -209,7 +210,7 @@ fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
     }
 }
 
-/// The executor with this number, or all executors; at least one.
+/// The executor with this number, or all executors; The result has at least one executor.
 fn executors(application: &ApplicationView, number: Option<ExecutorId>) -> Result<&[ExecutorView], Failure> {
     let fail = |words: String| Err(Failure::of(Exit::Failure, words));
     let (app, executors) = (&application.id, application.executors.as_slice());
@@ -238,7 +239,7 @@ fn some_of(executors: &[ExecutorView]) -> String {
 }
 
 struct Row {
-    /// `APP/EXECUTOR`, or the id of a cluster driver.
+    /// The id of a cluster driver, or `APP/EXECUTOR`.
     id: String,
     state: String,
     place: LogAddress,
@@ -275,7 +276,7 @@ fn list(args: &Args, rows: &[Row], client: &Introduction) -> Result<Exit, Failur
     exit::written(writeln!(plain::stdout(), "{}", table(&header, rows)))
 }
 
-/// The lengths of standard output and standard error. They are unknown if the Worker cannot be asked.
+/// The lengths of standard output and standard error. `None` if the Worker cannot be asked.
 type Lengths = [Option<u64>; 2];
 
 /// The logs of an executor or a cluster driver in the JSON value.

@@ -13,7 +13,7 @@ use firesteel_protocol::messages::{LogAuthor, LogPiece, LogStart, Stream};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
-/// Interval between requests for more of a followed log.
+/// The interval between requests for new output of a followed log.
 const PACE: Duration = Duration::from_millis(100);
 
 /// Maximum length of a line if several logs are printed; longer lines are split.
@@ -30,7 +30,7 @@ pub(super) struct Part {
 /// The end of the printed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The present end of the log.
+    /// The end that the log has now.
     EndOfLog,
     /// The last output before the log's author ends.
     AuthorEnds,
@@ -73,8 +73,8 @@ pub(super) async fn one(place: &LogAddress, part: Part, client: &Introduction) -
     }
 }
 
-/// Prints the logs of several executors, each line after its executor's number. Returns the number
-/// of bytes. If a log cannot be read, an error goes to standard error and the others are printed.
+/// Prints the logs of several executors, each line after its executor's number. Returns the number of bytes. If a log
+/// cannot be read, an error goes to standard error, and the other logs are printed.
 pub(super) async fn several(
     places: &[LogAddress],
     part: Part,
@@ -150,7 +150,7 @@ impl Failed {
 struct Reading<'a> {
     log: WorkerLog<'a>,
     part: Part,
-    /// Whether the end of the part is reached.
+    /// Whether the end of the requested part was reached.
     is_over: bool,
     printed: u64,
 }
@@ -160,7 +160,7 @@ impl<'a> Reading<'a> {
         Self { log, part, is_over: false, printed: 0 }
     }
 
-    /// The next bytes, if there are any now.
+    /// The next bytes. `None` if there are none at the moment.
     async fn more(&mut self) -> Result<Option<bytes::Bytes>, LogError> {
         if self.is_over {
             return Ok(None);
@@ -178,7 +178,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The tag of a log's lines, if several logs are printed: the executor's number.
+/// The tag of a log's lines if several logs are printed: the number of the executor.
 fn tag(author: &LogAuthor) -> String {
     match author {
         LogAuthor::Executor(executor) => executor.executor.to_string(),
@@ -209,11 +209,11 @@ struct JsonLine<'a> {
     #[serde(flatten)]
     author: Author<'a>,
     stream: &'static str,
-    /// The text stands for [any bytes](byte_text).
+    /// The text of the line. It can represent [any bytes](byte_text).
     line: String,
 }
 
-/// The JSON value of a line of a log, with an end of line.
+/// The JSON value of a line of a log, followed by a line feed.
 pub(in crate::cli) fn json_line(author: Author<'_>, stream: Stream, line: Vec<u8>) -> String {
     let stream = match stream {
         Stream::Stdout => "stdout",
@@ -239,7 +239,7 @@ impl<'a> Tagged<'a> {
         Self { reading, author, tag: format!("{:>width$} | ", tag(author)), begun: Vec::new() }
     }
 
-    /// Prints the complete lines, and the rest at the end of the log.
+    /// Prints the complete lines. At the end of the log, also prints an unfinished line.
     async fn print(&mut self, stdout: &mut impl Write) -> Result<(), PrintError> {
         while let Some(bytes) = self.reading.more().await.map_err(no_log)? {
             self.begun.extend_from_slice(&bytes);
@@ -270,7 +270,8 @@ impl<'a> Tagged<'a> {
     }
 }
 
-/// Whether standard output's reader has closed it. Checked without a write, since the next write may be long in coming.
+/// Whether the other end of standard output has been closed. This is checked without a write, because the next write
+/// may come much later.
 fn stdout_is_closed() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::empty())];

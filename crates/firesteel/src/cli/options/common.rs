@@ -8,7 +8,7 @@ use firesteel_protocol::secret::Secret;
 
 use crate::cli::exit::{Exit, Failure};
 
-/// Flags for programs that start daemons and must not leave them behind.
+/// Flags for programs that start daemons and must make sure that these daemons end.
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct DaemonFlags {
     /// Print one line of JSON when ready
@@ -31,7 +31,7 @@ impl DaemonFlags {
         if self.until_stdin_closes { Lifetime::UntilStdinCloses } else { Lifetime::UntilAsked }
     }
 
-    /// Reads the secret of the local cluster, if the daemon is part of one. It never goes on without.
+    /// Reads the secret of the local cluster, if the daemon is part of one. Without a valid secret, this is an error.
     pub(in crate::cli) fn local_cluster(self) -> Result<Option<Secret>, Failure> {
         if !self.local_cluster {
             return Ok(None);

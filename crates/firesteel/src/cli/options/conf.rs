@@ -11,7 +11,7 @@ use firesteel_settings::{Origin, Properties, Reader, findings, property_effect, 
 use super::any_bytes::any_bytes;
 use crate::cli::exit::Failure;
 
-/// Where properties are read from.
+/// The options that say where properties are read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(in crate::cli) struct Conf {
     /// Set a property, as for spark-submit; may be repeated
@@ -29,14 +29,15 @@ pub(in crate::cli) struct Conf {
 }
 
 impl Conf {
-    /// Returns the properties of a command or daemon without YARN. A property that asks for protection that Firesteel
-    /// lacks is an error. Properties without effect are logged as warnings.
+    /// Returns the properties of a command or daemon that does not use YARN. A property that asks for protection which
+    /// Firesteel does not have is an error. Properties without effect are logged as warnings.
     pub(in crate::cli) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
         let loaded = self.load(reader)?;
         checked(loaded, reader, ClusterManager::Standalone)
     }
 
-    /// Does the same for an application, which may be on YARN. `set` sets the properties of its options.
+    /// Like [`properties`](Self::properties), for an application, which may run on YARN. `set` sets the properties of
+    /// the application's options.
     pub(in crate::cli) fn of_application(
         &self,
         set: impl FnOnce(&mut Properties),
@@ -47,7 +48,7 @@ impl Conf {
         checked(loaded, Reader::Application, manager)
     }
 
-    /// Does the same for a command that asks a YARN cluster.
+    /// Like [`properties`](Self::properties), for a command that asks a YARN cluster.
     pub(in crate::cli) fn on_yarn(&self) -> Result<Properties, Failure> {
         checked(self.load(Reader::Application)?, Reader::Application, ClusterManager::Yarn)
     }
@@ -74,7 +75,7 @@ impl Conf {
     }
 }
 
-/// The properties, unless one of them is dangerous.
+/// Returns the properties, or an error if one of them asks for protection that Firesteel does not have.
 fn checked(loaded: Loaded, reader: Reader, manager: ClusterManager) -> Result<Properties, Failure> {
     let Loaded { properties, unknown, .. } = loaded;
     property_effect::refuse_danger(&properties, reader, manager)

@@ -1,4 +1,4 @@
-//! Flags of daemons that environment variables can replace.
+//! Flags of daemons, which environment variables can replace.
 
 use firesteel_protocol::address::Address;
 use firesteel_settings::variables::{self, Environment, Role};
@@ -17,12 +17,12 @@ pub(in crate::cli) struct Flag {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli) struct FlagValue {
     pub(in crate::cli) text: String,
-    /// Origin of the value. `None`: it is the default.
+    /// The origin of the value. `None`: the value is the default.
     pub(in crate::cli) origin: Option<Origin>,
     flag: &'static str,
 }
 
-/// The flags of a daemon that listens. An application has none.
+/// The flags of a daemon that listens. Empty for an application.
 pub(in crate::cli) fn flags(reader: Reader) -> &'static [Flag] {
     const fn flag(name: &'static str, default: &'static str, meaning: &'static str) -> Flag {
         Flag { name, default, meaning }
@@ -50,8 +50,7 @@ pub(in crate::cli) fn flags(reader: Reader) -> &'static [Flag] {
     }
 }
 
-/// Chooses the value of the flag with this name. Precedence: flag, environment variables in order,
-/// default.
+/// Determines the value of the flag with this name. Precedence: flag, environment variables in order, default.
 pub(in crate::cli) fn choose(
     reader: Reader,
     name: &'static str,
@@ -85,8 +84,8 @@ pub(in crate::cli) fn choose(
     FlagValue { text: flag.default.to_owned(), origin: None, flag: name }
 }
 
-/// Whether Kubernetes set the variable. It sets `SPARK_MASTER_PORT=tcp://10.0.0.1:7077` for a
-/// service called spark-master.
+/// Whether Kubernetes has set this variable. For a service called spark-master, Kubernetes sets
+/// `SPARK_MASTER_PORT=tcp://10.0.0.1:7077`.
 pub(super) fn is_foreign(flag: &str, value: &str) -> bool {
     flag == "--port" && value.starts_with("tcp://")
 }
@@ -102,7 +101,7 @@ impl FlagValue {
         matches!(&self.origin, Some(Origin::Variable(name)) if *name == variable)
     }
 
-    /// An error about the value: the flag or variable, then `words`.
+    /// An error about the value: the name of the flag or variable, and then `words`.
     pub(in crate::cli) fn error(&self, words: impl std::fmt::Display) -> Failure {
         match &self.origin {
             Some(origin) if !origin.is_command_line() => {
@@ -126,7 +125,7 @@ pub(in crate::cli) fn port(value: &FlagValue) -> Result<u16, Failure> {
     })
 }
 
-/// The host without brackets. Spark wants an IPv6 address in brackets.
+/// The host without brackets. In Spark, an IPv6 address is written in brackets.
 pub(in crate::cli) fn host(value: &FlagValue) -> Result<String, Failure> {
     let name = &value.text;
     firesteel_protocol::host::plain(name).ok_or_else(|| {

@@ -1,5 +1,5 @@
 //! The commands that show placements without a running cluster, `firesteel plan` and `firesteel simulate`, and the
-//! pictures that they draw.
+//! pictures that these commands draw.
 
 mod picture_file;
 pub(super) mod plan;

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use crate::cli::exit::{self, Failure};
 
-/// The file that a picture is drawn into.
+/// The option that names the file for a picture.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PictureFile {
     /// Draw the result into FILE, as SVG; rsvg-convert makes PNG and PDF of it
@@ -15,7 +15,7 @@ pub(super) struct PictureFile {
 }
 
 impl PictureFile {
-    /// Draws the picture into the file that was asked for. `draw` makes the SVG document.
+    /// Writes the picture into the file, if the option names one. `draw` makes the SVG document.
     pub(super) fn save(&self, draw: impl FnOnce() -> String) -> Result<(), Failure> {
         self.svg.as_deref().map_or(Ok(()), |path| exit::saved(path, draw()))
     }

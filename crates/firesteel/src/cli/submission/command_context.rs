@@ -10,7 +10,7 @@ use firesteel_settings::application::ApplicationSettings;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::any_bytes::any_bytes;
 
-/// `--chdir` and `--env`.
+/// The options `--chdir` and `--env`.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct CommandContext {
     /// Working directory on the executors' machines; "executor" is the executor's own [default: the current one]
@@ -30,7 +30,7 @@ impl CommandContext {
         environment(&self.env)
     }
 
-    /// The working directory. If files are sent along, it is the executor's own directory.
+    /// The working directory. If the application has files, it is the executor's own directory.
     pub(super) fn directory(&self, settings: &ApplicationSettings) -> Result<TaskDirectory, Failure> {
         match self.chdir.as_deref() {
             Some(chdir) => directory(chdir),
@@ -56,7 +56,7 @@ pub(super) fn environment(names: &[String]) -> Result<BTreeMap<String, String>, 
     names.iter().map(variable).collect()
 }
 
-/// The directory of `--chdir`, relative to the current directory.
+/// The directory that `--chdir` names, relative to the current directory.
 pub(super) fn directory(chdir: &str) -> Result<TaskDirectory, Failure> {
     match chdir {
         "executor" => Ok(TaskDirectory::Executor),

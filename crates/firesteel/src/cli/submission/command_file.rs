@@ -1,4 +1,4 @@
-//! Checks whether a command is a file that is sent along, or should be.
+//! Checks whether a command's program is a file that the application copies to executors, or should copy.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -6,8 +6,7 @@ use firesteel_protocol::byte_text;
 use firesteel_protocol::messages::TaskDirectory;
 use firesteel_settings::application::ApplicationSettings;
 
-/// A warning about a command that executors will not find or cannot run. `None`: no problem is
-/// known here.
+/// A warning about a command that executors will not find or cannot run. `None`: no problem was found.
 pub(super) fn remark(
     program: &str,
     settings: &ApplicationSettings,
@@ -42,8 +41,8 @@ fn split(file: &str) -> (&str, &str) {
     }
 }
 
-/// Whether the program is a file here and will be missing on the executors' machines. The contents
-/// of archives are not known.
+/// Whether the program is a file on this machine that will be missing on the executors' machines. Contents of archives
+/// are not examined.
 fn is_missing(program: &str, settings: &ApplicationSettings, directory: &TaskDirectory) -> bool {
     let is_elsewhere = match directory {
         TaskDirectory::Executor => settings.archives.is_empty(),
@@ -52,8 +51,8 @@ fn is_missing(program: &str, settings: &ApplicationSettings, directory: &TaskDir
     is_elsewhere && program.contains('/') && byte_text::path(program).is_file()
 }
 
-/// Whether the file is executable. A file that cannot be examined counts as executable; reading it
-/// reports the error.
+/// Whether the file is executable. A file that cannot be examined counts as executable. The error is reported later,
+/// when the file is read.
 fn is_executable(path: &str) -> bool {
     byte_text::path(path).metadata().map_or(true, |found| found.permissions().mode() & 0o111 != 0)
 }

@@ -2,11 +2,11 @@
 
 use super::misplaced::SHELLS;
 
-/// The most characters of a script in a name.
+/// The maximum number of a script's characters in a name.
 const LONGEST: usize = 24;
 
-/// The program's name. For a script on a shell's command line (`sh -c '..'`), the first words of the script: many
-/// applications called `sh` could not be told apart.
+/// The program's name. For a script on a shell's command line (`sh -c '..'`), the first words of the script, because
+/// applications that are all called `sh` could not be distinguished.
 pub(super) fn default_name(program: &str, arguments: &[String]) -> String {
     script(program, arguments).filter(|words| !words.is_empty()).unwrap_or_else(|| program.to_owned())
 }

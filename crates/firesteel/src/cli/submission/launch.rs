@@ -20,7 +20,7 @@ use crate::cli::options::conf;
 use crate::cli::yarn::{program, request};
 use crate::cli::{block_on, help};
 
-/// Runs a command on every executor of an application.
+/// The options of `firesteel launch`, which runs a command on every executor of an application.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("launch", EXAMPLES),
@@ -52,7 +52,7 @@ pub(in crate::cli) struct Args {
     command: Vec<String>,
 }
 
-/// When a launch is over.
+/// The event at which a launch ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Until {
     /// After the first executor has ended; the exit code is its own
@@ -100,7 +100,7 @@ first that ended; 128 + N if signal N ended it, 127 if it could not be started; 
 could be reached; 75 a Master did not answer in time; 76 what listens there is no Master of this version; 78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; \
 143 also if firesteel kill killed the application; 141 the reader of standard output is gone.";
 
-/// Launches the application and waits until it is over, here or detached.
+/// Launches the application and waits until it is over. With `--detach`, the launch runs in another process.
 pub(in crate::cli) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     args.detach.run(show, |announcement| run_here(args, show, announcement))
 }
@@ -124,7 +124,7 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
 }
 
 impl Args {
-    /// Whether events and errors are JSON.
+    /// Whether events and errors are printed as JSON.
     pub(in crate::cli) fn prints_json(&self) -> bool {
         self.json
     }

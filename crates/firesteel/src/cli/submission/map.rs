@@ -36,7 +36,7 @@ use crate::cli::yarn::{program, request};
 use crate::cli::{block_on, help};
 use input::{ITEMS, block, check_input, preference, source, split};
 
-/// Runs a command once for each item, on the executors of an application.
+/// The options of `firesteel map`, which runs a command once for each item, on the executors of an application.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("map", EXAMPLES),
@@ -125,7 +125,7 @@ pub(in crate::cli) struct Args {
     command: Vec<String>,
 }
 
-/// How the summary is written.
+/// The format in which the summary is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum SummaryFormat {
     /// Lines for people
@@ -203,7 +203,7 @@ an input or output that cannot be used, and nothing ran; 69 no Master could be r
 is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 143 also if firesteel kill killed the application; \
 141 the reader of standard output is gone.";
 
-/// Runs every item, here or detached.
+/// Runs every item. With `--detach`, the run is in another process.
 pub(in crate::cli) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     args.detach.run(show, |announcement| run_here(args, show, announcement))
 }
@@ -263,7 +263,7 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
     Ok(map::exit_code(&ending, &summary))
 }
 
-/// Opens the output file now, so that an error is reported before hours of work.
+/// Opens the output file at the start, so that an error is reported before hours of work.
 fn sinks(path: &Path) -> Result<Sinks, Failure> {
     if fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0) {
         return Err(usage(format!(
@@ -276,20 +276,20 @@ fn sinks(path: &Path) -> Result<Sinks, Failure> {
         .map_err(|error| usage(format!("cannot write outputs to {}: {error}", path.display())))
 }
 
-/// Whether the item names a file relative to the current directory.
+/// Whether the item of a failure is the relative path of an existing file.
 fn is_here(failure: &summary::Failure) -> bool {
     let path = byte_text::path(&failure.item);
     path.is_relative() && path.exists()
 }
 
-/// The destination of `--summary-file`.
+/// The file that `--summary-file` names.
 struct SummaryFile {
     path: PathBuf,
     file: File,
 }
 
 impl SummaryFile {
-    /// Opens the file, but keeps its content until there is a summary.
+    /// Opens the file, but keeps its contents until the summary is written.
     fn open(path: PathBuf) -> Result<Self, Failure> {
         match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
             Ok(file) => Ok(Self { path, file }),
@@ -307,7 +307,7 @@ impl SummaryFile {
     }
 }
 
-/// Prints the summary. Failed items get a line even in quiet mode.
+/// Prints the summary. Failed items are listed even in quiet mode.
 fn say(progress: &Progress, show: Show, summary: &Summary) {
     match show {
         Show::Auto => progress.say(format_args!("firesteel: {summary}")),
@@ -331,7 +331,7 @@ fn failure(error: &StartError) -> Failure {
 }
 
 impl Args {
-    /// The job, with the application's settings.
+    /// The job, together with the application's settings.
     fn job(self, progress: &Progress) -> Result<(Job, ApplicationSettings), Failure> {
         let (command, items) = split(self.command);
         let Some((program, arguments)) = command.split_first() else {
@@ -394,7 +394,7 @@ impl Args {
     }
 }
 
-/// Remarks on mistakes that a command seems to have.
+/// Warnings about likely mistakes in a command.
 fn command_remarks(command: &[String]) -> Vec<String> {
     let remarks = [
         misplaced::late::<Args>("map", command),

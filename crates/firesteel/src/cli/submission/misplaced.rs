@@ -8,7 +8,7 @@ use firesteel_settings::near::near_within;
 
 use crate::cli::exit::{Exit, Failure};
 
-/// Options of similar programs, and the equivalent options here.
+/// Options of similar programs, and the equivalent options of Firesteel.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["-j", "--jobs", "-P", "--max-procs"], "to run N at once write --total-executor-cores N"),
     (&["--retries"], "for N attempts in all write --conf spark.task.maxFailures=N"),
@@ -70,7 +70,7 @@ const SUBCOMMANDS: &[(&[&str], &str)] = &[
 /// The shells whose command lines are checked.
 pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
-/// Advice about an unknown subcommand of Firesteel, or of its command `parent`; `None` if there is none.
+/// Advice about an unknown subcommand of Firesteel, or of its command `parent`. `None` if there is no advice.
 pub(in crate::cli) fn subcommand(parent: Option<&str>, word: &str) -> Option<String> {
     let elsewhere = SUBCOMMANDS.iter().filter(|_| parent.is_none()).find(|(words, _)| words.contains(&word));
     let firesteel = crate::cli::Cli::command();
@@ -81,7 +81,7 @@ pub(in crate::cli) fn subcommand(parent: Option<&str>, word: &str) -> Option<Str
     elsewhere.map(|(_, advice)| (*advice).to_owned()).or_else(meant)
 }
 
-/// Advice about an option that this command does not have. `None`: there is none.
+/// Advice about an option that this command does not have. `None` if there is no advice.
 pub(in crate::cli) fn argument(command: Option<&str>, option: &str) -> Option<String> {
     if option == "--wait" {
         return Some("firesteel submit --status DRIVER --wait waits for a cluster driver, and firesteel attach APP for a detached application".to_owned());
@@ -110,8 +110,8 @@ fn is_separated(line: impl IntoIterator<Item = OsString>, word: &str) -> bool {
     line.into_iter().take_while(|other| other != word).any(|other| other == "--")
 }
 
-/// A warning about a command's argument that is one of our options and comes too late. `None`:
-/// there is none, or `--` separates the command, so all arguments belong to it.
+/// A warning about an argument of a command that looks like an option of Firesteel and comes too late. `None`: there is
+/// no such argument, or `--` separates the command, so that all arguments belong to it.
 pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     if is_separated(std::env::args_os(), command.first()?) {
         return None;
@@ -129,7 +129,8 @@ pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     ))
 }
 
-/// Advice about a command that looks like a shell line. `None` if it does not, or if there is a program of this name.
+/// Advice about a command that looks like a line for a shell. `None` if it does not look like one, or if a program of
+/// this name exists.
 pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> {
     let [line] = command else { return None };
     let is_line = line.contains(char::is_whitespace) && !std::path::Path::new(line).exists();
@@ -138,7 +139,7 @@ pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> 
     })
 }
 
-/// A warning about `{}` in a line for a shell, which would run the item's text as code.
+/// A warning about `{}` in a line for a shell, because the shell would run the item's text as code.
 pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, .. } = ShellLine::of(command)?;
     line.contains("{}").then(|| {
@@ -146,7 +147,8 @@ pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     })
 }
 
-/// A warning about a line for a shell that uses missing arguments. `None` if it uses none, or this is uncertain.
+/// A warning about a line for a shell that uses arguments which are missing. `None` if the line uses no arguments, or
+/// if this is uncertain.
 pub(super) fn empty_argument(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, after } = ShellLine::of(command)?;
     // Functions and `set` define arguments of their own.
@@ -183,7 +185,7 @@ impl<'a> ShellLine<'a> {
     }
 }
 
-/// The first argument that a line for a shell uses, as written there: `$1`, `$@` or `$*`.
+/// The first argument that a line for a shell uses, as it is written in the line: `$1`, `$@` or `$*`.
 fn first_argument(line: &str) -> Option<String> {
     let (mut letters, mut is_quoted) = (line.chars().peekable(), false);
     while let Some(letter) = letters.next() {

@@ -1,7 +1,7 @@
 //! The commands that start an application or submit a driver, and their options.
 //!
-//! - `map`, `shell`, `launch`, `submit_driver`: a command each.
-//! - `submit`: the options of spark-submit, which they share; `misplaced`: advice on misplaced options.
+//! - `map`, `shell`, `launch`, `submit_driver`: one command per module.
+//! - `submit`: the options of spark-submit, which these commands share; `misplaced`: advice on misplaced options.
 //! - `command_context`, `command_file`, `placeholders`, `default_name`: the command that an application runs, and its
 //!   name.
 

@@ -10,9 +10,8 @@ const FOREIGN: &[(&str, &str)] = &[
     ("{%}", "$FIRESTEEL_EXECUTOR_ID"),
 ];
 
-/// A warning about the first placeholder of GNU parallel in a command, which is passed on
-/// unchanged. A number in braces may be part of a pattern, so it counts only if it is the whole
-/// argument.
+/// A warning about the first placeholder of GNU parallel in a command, which is passed on unchanged. A number in braces
+/// counts only if it is the whole argument, because elsewhere it may be part of a pattern.
 pub(super) fn remark(command: &[String]) -> Option<String> {
     let arguments = command.iter().skip(1);
     let found = |argument: &String| {
@@ -25,7 +24,7 @@ pub(super) fn remark(command: &[String]) -> Option<String> {
     ))
 }
 
-/// The placeholder and its replacement if the argument names a column, such as `{1}`.
+/// The placeholder and its replacement, if the argument is the placeholder of a column, such as `{1}`.
 fn column(argument: &str) -> Option<(&'static str, &'static str)> {
     let number = argument.strip_prefix('{')?.strip_suffix('}')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -18,7 +18,7 @@ use crate::cli::options::conf;
 use crate::cli::yarn::request;
 use crate::cli::{block_on, help};
 
-/// Holds an application, and runs on its executors what is typed or scripted.
+/// The options of `firesteel shell`, which holds an application and runs typed or scripted commands on its executors.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("shell", EXAMPLES),
@@ -146,7 +146,7 @@ impl Args {
         }
     }
 
-    /// The history file, by the XDG rules, if there is a home directory.
+    /// The path of the history file, by the XDG rules. `None` if there is no home directory.
     fn history(&self) -> Option<PathBuf> {
         if self.no_history {
             return None;

@@ -18,7 +18,7 @@ use crate::cli::options::any_bytes::any_bytes;
 use crate::cli::options::conf::Conf;
 use crate::cli::yarn::request;
 
-/// The options of spark-submit that say what an application asks for. They beat properties.
+/// The options of spark-submit that say which resources an application asks for. They take precedence over properties.
 #[allow(rustdoc::broken_intra_doc_links, reason = "help, not Markdown: brackets are no links")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(in crate::cli) struct Submit {
@@ -106,7 +106,7 @@ pub(in crate::cli) struct Submit {
     conf: Conf,
 }
 
-/// The options that say what one task takes of its executor. They beat properties.
+/// The options that say which resources of its executor a task uses. They take precedence over properties.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct TaskOptions {
     /// Custom resource for each task: whole addresses, such as gpu=1, or a share of one, at most gpu=0.5; may be
@@ -123,18 +123,17 @@ pub(super) struct TaskOptions {
     fatal_exit_codes: Option<String>,
 }
 
-/// The result of the options and properties.
+/// The settings that result from the options and properties.
 #[derive(Debug)]
 pub(super) struct Submission {
     pub(super) settings: ApplicationSettings,
     pub(super) cluster: Cluster,
-    /// All properties, for callers that read other ones.
+    /// All properties, for callers that read further properties.
     pub(super) properties: Properties,
 }
 
 impl Submission {
-    /// Refuses an application that requests no executors, for commands that would otherwise wait
-    /// forever.
+    /// Refuses an application that requests no executors. For commands that would otherwise wait forever.
     pub(super) fn wants_executors(&self) -> Result<(), Failure> {
         if self.settings.executors != ExecutorLimit::AtMost(0) {
             return Ok(());
@@ -145,7 +144,7 @@ impl Submission {
 }
 
 impl Submit {
-    /// Resolves the options, with this name as the default. Remarks go to `progress`.
+    /// Resolves the options. `name` is the default name of the application. Remarks are shown through `progress`.
     pub(super) fn resolve(
         &self,
         tasks: &TaskOptions,
@@ -193,7 +192,7 @@ impl Submit {
         single.into_iter().chain(lists).find(|(flag, _)| *flag == option).map(|(_, key)| key)
     }
 
-    /// The options with one value, and the properties that they set.
+    /// The options with a single value, and the property that each option sets.
     fn options(&self) -> [(&'static str, &'static str, &Option<String>); 14] {
         [
             ("--master", keys::MASTER, &self.master),
@@ -251,7 +250,8 @@ pub(super) fn set_amounts(
     Ok(())
 }
 
-/// The cluster to run on. In a local cluster, the default memory of an executor is limited to the memory of a Worker.
+/// Determines the cluster to run on. In a local cluster, the default memory of an executor is limited to the memory of
+/// a Worker.
 fn cluster(
     settings: &ApplicationSettings,
     properties: &mut Properties,
@@ -285,7 +285,7 @@ fn cluster(
     Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties }))
 }
 
-/// The failure for an unusable master URL. It names the origin, unless that is the command line.
+/// The failure for an unusable master URL. The message names the origin of the URL, unless that is the command line.
 pub(in crate::cli) fn unusable(error: &MasterUrlError, properties: &Properties) -> Failure {
     match properties.origin(keys::MASTER) {
         Some(origin) if !origin.is_command_line() => {
@@ -295,7 +295,7 @@ pub(in crate::cli) fn unusable(error: &MasterUrlError, properties: &Properties) 
     }
 }
 
-/// A warning about an amount of memory that is small because its unit is missing.
+/// A warning about an amount of memory that is so small that its unit was probably forgotten.
 fn unitless(properties: &Properties) -> Option<String> {
     const LITTLE: u64 = 32;
     let text = properties.get(keys::EXECUTOR_MEMORY)?;
@@ -352,8 +352,8 @@ pub(in crate::cli) fn failed_setting(properties: &Properties, key: &str) -> Exit
     }
 }
 
-/// The properties that the daemons of a local cluster read, each `key=value`. Its Workers run no external shuffle
-/// service: only Spark's applications have shuffles, and one machine has room for one service.
+/// The properties that the daemons of a local cluster read, each `key=value`. The Workers run no external shuffle
+/// service: only Spark's applications have shuffles, and only one service can run on a machine.
 fn for_daemons(properties: &Properties) -> Vec<String> {
     let is_theirs = |key: &str| {
         !key.starts_with("spark.shuffle.")
@@ -363,7 +363,7 @@ fn for_daemons(properties: &Properties) -> Vec<String> {
     properties.iter().filter(|(key, _)| is_theirs(key)).map(|(key, value)| format!("{key}={value}")).collect()
 }
 
-/// A local cluster of two Workers, each with half of the machine, or one Worker if an executor needs more.
+/// A local cluster of two Workers, each with half of the machine. If an executor needs more than that: one Worker.
 fn this_machine(settings: &ApplicationSettings) -> LocalClusterSpec {
     let (cores, memory) = (capacity::cores(), capacity::memory());
     let half = Cores((cores.0 + 1) / 2);

@@ -1,4 +1,4 @@
-//! `firesteel submit`: submits a program as a cluster driver, shows it, waits for it or ends it.
+//! `firesteel submit`: submits a program as a cluster driver, and shows, awaits or ends a cluster driver.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -53,13 +53,13 @@ ERROR, or was refused; 2 wrong usage; 69 no Master could be reached; 75 a Master
 the driver, which firesteel status shows; 76 what listens there is no Master of this version; 78 a settings file or variable is \
 wrong.";
 
-/// The pause between two questions while waiting for a driver.
+/// The pause between two requests while the command waits for a driver.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How long Masters may be unreachable while waiting for a driver.
+/// How long Masters may be unreachable while the command waits for a driver.
 const AWAY: Duration = Duration::from_secs(120);
 
-/// What is to be done with which driver.
+/// The options of `firesteel submit`: submit a cluster driver, or show or kill one.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("submit", EXAMPLES),
@@ -109,7 +109,7 @@ pub(in crate::cli) struct Args {
 }
 
 impl Args {
-    /// Whether the answer and errors are JSON.
+    /// Whether the answer and errors are printed as JSON.
     pub(in crate::cli) fn prints_json(&self) -> bool {
         self.json
     }
@@ -238,12 +238,12 @@ pub(in crate::cli) fn outcome(id: &DriverId, answer: KillDriverAnswer) -> Result
     }
 }
 
-/// Prints a line. The reader may have closed standard output: the request is carried out anyway.
+/// Prints a line. If standard output is closed, this is ignored, and the request is carried out anyway.
 fn say(line: &str) {
     let _ = writeln!(plain::stdout(), "{}", clean(line));
 }
 
-/// Waits for the end of a driver, or of its last replacement.
+/// Waits for the end of a driver. If the driver is replaced, waits for the last replacement.
 fn wait_for(cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failure> {
     ended(&block_on(end_of(cluster, id.clone()))??)
 }
@@ -263,7 +263,7 @@ fn ended(view: &DriverView) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Asks until a driver has ended. Masters may be unreachable for a while.
+/// Asks repeatedly until a driver has ended. Masters may be unreachable for some time.
 async fn end_of(cluster: &Cluster, mut id: DriverId) -> Result<DriverView, Failure> {
     let mut heard = tokio::time::Instant::now();
     loop {

@@ -20,7 +20,7 @@ use crate::cli::table::{duration, table};
 const EXAMPLES: &str =
     "  firesteel yarn apps\n  firesteel yarn apps --state finished,failed --json | jq '.applications[].id'";
 
-/// Which applications are listed.
+/// The options of `firesteel yarn apps`: which applications are listed.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("yarn apps", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Apps {
@@ -82,8 +82,7 @@ fn print_table(found: &[ApplicationReport]) -> io::Result<()> {
     writeln!(plain::stdout(), "{}", table(&header, rows.collect()))
 }
 
-/// The time since a point given in milliseconds since 1970. It is never negative, although clocks
-/// may differ.
+/// The time since `millis`, which is in milliseconds since 1970. The result is never negative, even if clocks differ.
 pub(super) fn since(now: SystemTime, millis: i64) -> Duration {
     let then = UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
     now.duration_since(then).unwrap_or_default()

@@ -16,7 +16,7 @@ const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "  firesteel yarn kill application_1700000000123_0007";
 
-/// Which applications end.
+/// The options of `firesteel yarn kill`: which applications end.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("yarn kill", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Kill {
@@ -30,7 +30,7 @@ pub(super) struct Kill {
     site: ClusterArgs,
 }
 
-/// A word that is the id of an application.
+/// Checks that a word is the id of an application.
 fn id(word: &str) -> Result<String, NoId> {
     word.parse::<ApplicationId>().map(|_| word.to_owned())
 }

@@ -23,7 +23,7 @@ const EXAMPLES: &str = "  firesteel yarn logs application_1700000000123_0007
   firesteel yarn logs application_1700000000123_0007 3 --stderr
   firesteel yarn logs application_1700000000123_0007 container_1700000000123_0007_01_000001";
 
-/// Which logs are shown.
+/// The options of `firesteel yarn logs`: which logs are shown.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("yarn logs", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Logs {
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
     print(&locations, stream, args.json)
 }
 
-/// The error for logs that are no longer served, with advice.
+/// The error for logs that the NodeManagers no longer serve, with advice.
 fn over(app: ApplicationId, how: &str) -> String {
     format!(
         "{app} is {how}, and NodeManagers show the logs of running applications alone: where the cluster collects logs \
@@ -106,7 +106,7 @@ fn containers(site: &Site, report: &ApplicationReport) -> Result<Vec<LogLocation
     Ok(locations)
 }
 
-/// The container of an executor, as the ApplicationMaster reports it.
+/// The container of an executor, according to the ApplicationMaster.
 fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<LogLocation, Failure> {
     let app = report.application_id.unwrap_or_default();
     let fail = |words: String| Failure::of(Exit::Failure, words);
@@ -121,7 +121,8 @@ fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<LogLo
         .ok_or_else(|| fail(format!("{app} has no executor {executor}, or it has ended")))
 }
 
-/// Prints logs. If there are several, the name of its container precedes each, or is in each line of JSON.
+/// Prints logs. If there are several logs, the name of the container precedes each of them. In JSON, each line contains
+/// the name.
 fn print(locations: &[LogLocation], stream: Stream, is_json: bool) -> Result<Exit, Failure> {
     let mut stdout = standard::stdout().lock();
     let mut failed = Vec::new();
@@ -165,7 +166,7 @@ struct JsonLines<'a, W> {
 }
 
 impl<W: io::Write> JsonLines<'_, W> {
-    /// Writes the rest, which has no end of line.
+    /// Writes the unfinished last line, which has no line feed.
     fn end(mut self) -> io::Result<()> {
         match std::mem::take(&mut self.begun) {
             rest if rest.is_empty() => Ok(()),

@@ -23,7 +23,7 @@ use super::exit::{Exit, Failure};
 use super::help;
 use super::options::conf::Conf;
 
-/// What there is to ask of a cluster.
+/// The options of `firesteel yarn`, which asks a YARN cluster.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("yarn", EXAMPLES), after_long_help = format!("{}\n\n{}", codes(EXAMPLES), reference::help_on_yarn()))]
 pub(super) struct Args {
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     }
 }
 
-/// Which cluster is asked.
+/// The options that name the YARN cluster to ask.
 #[derive(Debug, ClapArgs)]
 struct ClusterArgs {
     #[command(flatten)]
@@ -83,7 +83,7 @@ impl ClusterArgs {
     }
 }
 
-/// Runs a closure with one or several requests to a cluster.
+/// Runs a closure that sends one or several requests to a cluster.
 fn ask<T, F: Future<Output = Result<T, CallError>>>(
     site: &Site,
     call: impl FnOnce(YarnClient) -> F,

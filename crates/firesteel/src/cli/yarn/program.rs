@@ -1,7 +1,7 @@
 //! A command that runs in a container: its arguments, and its files there.
 //!
-//! The arguments are built from the parsed options, not from the typed text. Relative paths become absolute, and files
-//! that the command would read here are staged.
+//! The arguments are built from the parsed options instead of the typed text. Relative paths become absolute. Files
+//! that the command would read on this machine are staged.
 
 use std::path::{Path, absolute};
 
@@ -27,7 +27,7 @@ const INPUT: &str = "__input__";
 const LOCALITY: &str = "__locality__";
 const RACKS: &str = "__racks__";
 
-/// Properties of the submission, which have taken effect before the program starts.
+/// Properties of the submission. They have already taken effect when the program starts.
 const DONE: [&str; 10] = [
     keys::MASTER,
     keys::DEPLOY_MODE,
@@ -91,7 +91,7 @@ impl ProgramArguments {
     }
 }
 
-/// The path in a form that is valid in any directory.
+/// The absolute form of a path, which is valid in any working directory.
 fn there(path: &Path) -> Result<String, Failure> {
     let found = absolute(path).map_err(|error| usage(format!("{}: {error}", path.display())))?;
     Ok(byte_text::of_os(found))
@@ -146,7 +146,7 @@ pub(in crate::cli) fn map(
     Ok((Program { arguments, output, ..Program::default() }, inputs))
 }
 
-/// The items, and their separator. An item from the command line may contain a line feed.
+/// The items as a file to stage, and their separator. An item from the command line may contain a line feed.
 fn content(source: &Source, separator: Separator) -> (Content, Separator) {
     match source {
         Source::Words(words) => {

@@ -1,4 +1,4 @@
-//! The request of map, launch and shell to a YARN cluster.
+//! The submission request of `map`, `launch` and `shell` for a YARN cluster.
 
 use firesteel_apps::cluster::Cluster;
 use firesteel_apps::startup;
@@ -18,15 +18,14 @@ use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::submission::submit::failed_setting;
 
-/// Options of Firesteel's own clusters only, and their replacements on YARN.
+/// Options that exist only for Firesteel's own clusters, and their replacements on YARN.
 const OWN: [(&str, &str); 3] = [
     (keys::CORES_MAX, "write --num-executors and --executor-cores"),
     (keys::GANG, "leave it out, since YARN allocates containers one by one"),
     (keys::PLACEMENT_POLICY, "leave it out, since YARN chooses nodes by its own rules"),
 ];
 
-/// Creates the request of an application, with this name as the default. Sets the defaults that
-/// apply on YARN.
+/// Makes the request of an application. `name` is the default name. Sets the defaults that apply on YARN.
 pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Request, Failure> {
     refuse_inapplicable(properties)?;
     add_defaults(properties);
@@ -64,7 +63,7 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
     })
 }
 
-/// The failure for files that cannot be staged or do not exist: a setting is wrong.
+/// The failure for files that do not exist or cannot be staged. It counts as a wrong setting.
 fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure {
     match error {
         StagingError::Conf(_)
@@ -81,8 +80,8 @@ fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure
     }
 }
 
-/// Refuses options that have no meaning on YARN as wrong usage. Properties files are accepted,
-/// since they may be for other clusters, too.
+/// Refuses options that have no meaning on YARN, as wrong usage. The same settings in a properties file are accepted,
+/// because the file may be used for other clusters, too.
 fn refuse_inapplicable(properties: &Properties) -> Result<(), Failure> {
     for (key, advice) in OWN {
         if let Some(origin) = properties.origin(key).filter(|origin| origin.is_command_line()) {
@@ -121,7 +120,7 @@ fn add_defaults(properties: &mut Properties) {
     }
 }
 
-/// Refuses cluster mode on Firesteel's own clusters, which run the drivers of `firesteel submit` only.
+/// Refuses cluster mode on Firesteel's own clusters, because they run only the drivers of `firesteel submit`.
 pub(in crate::cli) fn refuse_cluster_mode(properties: &Properties) -> Result<(), Failure> {
     match properties.get(keys::DEPLOY_MODE) {
         None | Some("client") => Ok(()),

@@ -18,7 +18,7 @@ use crate::cli::table::{clean, duration};
 
 const EXAMPLES: &str = "  firesteel yarn status application_1700000000123_0007";
 
-/// Which application is shown.
+/// The options of `firesteel yarn status`: which application is shown.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("yarn status", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Status {

@@ -1,8 +1,9 @@
-//! The forms that end applications and cluster drivers, and decommission Workers. The operator has to allow them.
+//! The forms that end applications and cluster drivers, and decommission Workers. They exist only if the operator
+//! allows them.
 //!
-//! A form has a token that only pages of this Master contain, so a page of another site cannot send one. Each form is
-//! sent twice: first the Master asks for confirmation, then it acts. Source: Spark MasterPage and MasterWebUI, 4.0.1,
-//! for the paths and the names of fields.
+//! A form has a token that only pages of this Master contain, so a page of another site cannot send a valid form. Each
+//! form is sent twice: first the Master asks for confirmation, then it acts. Source: Spark MasterPage and MasterWebUI,
+//! 4.0.1, for the paths and the names of fields.
 
 use firesteel_host::net::VirtualPeers;
 use firesteel_master::Event;
@@ -27,7 +28,7 @@ const TOKEN: &str = "token";
 /// The name of the field that confirms the action.
 const SURE: &str = "sure";
 
-/// Whether pages have forms with side effects, and the token for these.
+/// Whether pages have forms with side effects, and the token for these forms.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Permit<'a> {
     pub(in super::super) base: &'a str,
@@ -82,7 +83,7 @@ impl Action {
 }
 
 impl Permit<'_> {
-    /// A button that ends an application. Empty if that is not allowed.
+    /// A button that ends an application. Empty if the user may not end applications.
     pub(in super::super) fn kill_application(&self, app: &AppId) -> Markup {
         self.form(Action::KillApplication, app.as_str())
     }
@@ -115,7 +116,7 @@ impl Permit<'_> {
     }
 }
 
-/// Performs the action that a form requests, or says why not.
+/// Performs the action that a form requests, or reports why it is refused.
 pub(in super::super) async fn act(
     action: Action,
     question: &Question,
@@ -186,7 +187,7 @@ async fn perform(
     Ok((status, words))
 }
 
-/// Whether the id is known, and the result in words.
+/// Whether the id is known, and the result as text.
 fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
     match answer {
         MasterToClient::KillApplicationResponse(KillAnswer::Killed { app, executors, .. }) => {
@@ -252,7 +253,7 @@ fn page(title: &str, parts: &Markup) -> String {
     framed("../../", title, "none", None, 0, parts)
 }
 
-/// Compares two texts. The time does not depend on where they differ.
+/// Compares two texts. The time for this does not depend on where the texts differ.
 fn is_same(given: &str, expected: &str) -> bool {
     let differ = given.bytes().zip(expected.bytes()).fold(0, |differ, (one, other)| differ | (one ^ other));
     given.len() == expected.len() && differ == 0

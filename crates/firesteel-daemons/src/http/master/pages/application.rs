@@ -1,4 +1,4 @@
-//! The page of one application: what it asked for and has, why it has no more, and its executors with their logs.
+//! The page of one application: what it asked for, what it has, why it has no more, and its executors with their logs.
 
 use firesteel_placement::advanced::words::duration;
 use firesteel_protocol::messages::{ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView};
@@ -115,7 +115,7 @@ impl ApplicationPage<'_> {
         }
     }
 
-    /// Why it has no more, or how it ended.
+    /// Why the application has no more executors, or how it ended.
     fn why(&self, detail: &ApplicationDetail) -> Markup {
         let title =
             if detail.application.ended.is_none() { "What it has, and why no more" } else { "How it ended" };

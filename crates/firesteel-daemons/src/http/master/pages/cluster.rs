@@ -1,5 +1,5 @@
-//! The page of the cluster: its Workers, waiting applications with the reasons, running ones, cluster drivers, and
-//! ended ones.
+//! The page of the cluster: Workers, waiting applications with the reasons, running applications, cluster drivers, and
+//! ended applications and cluster drivers.
 
 use firesteel_placement::advanced::words::{counted, duration};
 use firesteel_placement::{Cores, Quantity};
@@ -143,7 +143,7 @@ fn took(app: &App) -> std::time::Duration {
     app.ended.unwrap_or(app.submitted).since(app.submitted)
 }
 
-/// Whether the application has no executor now. It may have had some.
+/// Whether the application has no executor now. It may have had executors before.
 fn waits(app: &App) -> bool {
     app.executors_live == 0
 }
@@ -357,7 +357,7 @@ impl ClusterPage<'_> {
         })
     }
 
-    /// A table of the live cluster drivers, or of the ended ones. Empty if there are none.
+    /// A table of the live cluster drivers, or of the ended ones. Empty if no cluster driver is to be listed.
     fn drivers(&self, live: bool) -> Markup {
         let now = self.view.now;
         let all = self.view.drivers.iter().rev();
@@ -408,7 +408,7 @@ fn mood_of_driver(state: &DriverState) -> Severity {
     }
 }
 
-/// A quantity of addresses, in words.
+/// A quantity of addresses, as text.
 fn amount(quantity: Quantity) -> String {
     let all = thousandths(quantity);
     if all % 1000 == 0 { grouped(all / 1000) } else { quantity.to_string() }

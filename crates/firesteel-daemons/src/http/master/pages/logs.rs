@@ -1,5 +1,5 @@
-//! Logs of executors and cluster drivers on the Master's pages. The Master reads them from the Workers, so a reader
-//! need not reach the Workers.
+//! Logs of executors and cluster drivers on the Master's pages. The Master reads them from the Workers, so the user's
+//! browser need not reach the Workers.
 
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey};
 use firesteel_protocol::messages::{
@@ -15,7 +15,7 @@ use crate::worker_log::{LogAddress, LogError, WorkerLog};
 /// The name under which the Master introduces itself to Workers.
 const CLIENT: &str = "HTTP";
 
-/// The maximum number of other Workers on a log's host that are asked for it.
+/// The maximum number of other Workers on a host that are asked for a log.
 const MOST_OTHERS: usize = 4;
 
 impl LogSource for WorkerLog<'_> {
@@ -37,7 +37,7 @@ pub(in super::super) struct Listed {
 }
 
 impl Listed {
-    /// The log of an executor of this application, or the reason why there is none.
+    /// The log of an executor of this application, or the reason why there is no log.
     pub(in super::super) fn of_executor(
         key: &ExecutorKey,
         detail: &ApplicationDetail,
@@ -54,7 +54,7 @@ impl Listed {
         Ok(Self { place: LogAddress::of_executor(&app.id, executor), under })
     }
 
-    /// The log of a cluster driver, or the reason why there is none.
+    /// The log of a cluster driver, or the reason why there is no log.
     pub(in super::super) fn of_driver(id: &DriverId, view: &MasterView, base: &str) -> Result<Self, String> {
         let Some(driver) = view.drivers.iter().find(|driver| driver.id == *id) else {
             return Err(format!("No cluster driver has the id {id}, or it is listed no longer."));
@@ -103,8 +103,8 @@ async fn excerpt(question: &LogQuestion, place: &LogAddress, shown: &str) -> Res
     question.read(&mut log, shown.to_owned()).await
 }
 
-/// The same log on other Workers of its host. After a restart in the same work directory, a Worker has the logs of the
-/// earlier one.
+/// The same log on other Workers of its host. A Worker that was restarted in the same work directory has the logs of
+/// its predecessor.
 fn neighbours(view: &MasterView, place: &LogAddress) -> Vec<LogAddress> {
     let is_other = |worker: &&WorkerView| {
         worker.host == place.host && worker.id != place.worker && worker.state == WorkerState::Alive

@@ -1,6 +1,7 @@
 //! The pages of a Master.
 //!
-//! - `cluster`: the Workers, waiting applications with the reasons, running ones, cluster drivers, and ended ones
+//! - `cluster`: the Workers, waiting applications with the reasons, running applications, cluster drivers, and ended
+//!   ones
 //! - `application`: one application with its executors, and why it has no more
 //! - `worker`: one Worker as the Master sees it, with the executors on it
 //! - `logs`: logs of executors, which the Master reads from their Workers
@@ -42,7 +43,7 @@ pub(super) fn apart(base: &str, words: impl Render) -> Answer {
     Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
 }
 
-/// The page of a standby Master. It names the leader, whose pages are at this URL.
+/// The page of a standby Master. It names the leader. `web_address` is the URL of the leader's pages.
 pub(super) fn standby(base: &str, leader: &Address, web_address: Option<&str>) -> Answer {
     let words = html! {
         "This Master stands by. " (leader.url()) " leads: "

@@ -31,7 +31,8 @@ pub(in super::super) const FRESH: Duration = Duration::from_secs(4);
 /// The page's refresh interval, in milliseconds.
 const PACE: u64 = 5000;
 
-/// The number of applications with a look of their own: each colour plain, then each with stripes.
+/// The number of applications that can be told apart by their look: each colour is used once plain, and once with
+/// stripes.
 const LOOKS: usize = 2 * SERIES - 2;
 
 /// The maximum number of waiting applications whose demands are read to find stranded cores.
@@ -42,7 +43,7 @@ pub(in super::super) struct Picture {
     now: Timestamp,
     workers: Vec<WorkerTile>,
     applications: Vec<Held>,
-    /// The number of applications whose demands were read, and the number of waiting applications.
+    /// The number of waiting applications whose demands were read, and the number of all waiting applications.
     demanding: (usize, usize),
 }
 
@@ -52,7 +53,7 @@ struct WorkerTile {
     tile: Tile,
     share: WorkerShare,
     text: String,
-    /// The applications that hold cores there, as indices.
+    /// The applications that hold cores on the Worker, as indices.
     held: Vec<usize>,
 }
 
@@ -67,7 +68,7 @@ struct Held {
 }
 
 impl Picture {
-    /// Reads the state and the demands of waiting applications.
+    /// Reads the Master's state and the demands of waiting applications.
     pub(in super::super) async fn read(virtual_peers: VirtualPeers<Event>) -> Result<Self, Unanswered> {
         let mut client = read::client(&virtual_peers)?;
         let view = client.state(Extent::Whole).await?;
@@ -216,7 +217,7 @@ fn totals(places: &[&WorkerTile]) -> ClusterTotals {
     places.iter().map(|place| place.share).collect()
 }
 
-/// The applications that may wait for room. Those without executors come first.
+/// The applications that may wait for free resources. Those without executors come first.
 fn waiting(view: &MasterView) -> Vec<AppId> {
     let has_all = |app: &ApplicationView| app.max_cores.is_some_and(|most| app.cores_granted >= most);
     let mut waiting: Vec<&ApplicationView> = view.applications.iter().filter(|app| !has_all(app)).collect();
@@ -237,7 +238,7 @@ fn demanded(answer: ApplicationAnswer) -> Vec<ProfileView> {
         .collect()
 }
 
-/// An application that holds cores, still without a look.
+/// An application that holds cores. No colour is assigned yet.
 fn held(app: &ApplicationView) -> Option<Held> {
     let live = app.executors.iter().filter(|executor| !executor.state.is_finished());
     let workers: BTreeSet<&WorkerId> = live.map(|executor| &executor.worker).collect();
@@ -251,7 +252,7 @@ fn held(app: &ApplicationView) -> Option<Held> {
     })
 }
 
-/// Whether the Worker has free cores and no room for any of these demands.
+/// Whether the Worker has free cores, but none of these demands fits on it.
 fn is_stranded(worker: &WorkerView, demands: &[&ProfileView]) -> bool {
     let free = worker.resources.without(&worker.resources_used);
     let outcome = WorkerOutcome {

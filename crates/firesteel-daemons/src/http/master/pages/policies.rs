@@ -1,4 +1,4 @@
-//! What other policies would decide for the applications that run and wait now.
+//! The decisions that other policies would make for the applications that run and wait now.
 
 use std::thread;
 use std::time::Duration;
@@ -42,9 +42,9 @@ pub(in super::super) struct Comparison {
 #[derive(Debug)]
 struct Compared {
     names: Vec<String>,
-    /// What each policy would do next, with all executors where they are.
+    /// The next decisions of each policy, if all executors stay where they are.
     next: ComparisonTable,
-    /// What each policy would have done on the empty cluster.
+    /// The decisions of each policy if the cluster were empty.
     anew: ComparisonTable,
 }
 
@@ -56,7 +56,7 @@ struct ComparisonTable {
 }
 
 impl Comparison {
-    /// Reads the state, and lets each policy decide.
+    /// Reads the state, and computes the decisions of each policy.
     pub(in super::super) async fn read(virtual_peers: VirtualPeers<Event>) -> Result<Self, Unanswered> {
         let mut client = read::client(&virtual_peers)?;
         let view = client.state(Extent::Executors(0)).await?;
@@ -148,8 +148,8 @@ fn compare(draft: &Draft, setups: &[Setup]) -> Result<Compared, String> {
     Ok(Compared { names, next: sheet(draft, setups)?, anew: sheet(&draft.emptied(), setups)? })
 }
 
-/// Decides by one policy after the other, and keeps only the shown parts, because an outcome is as large as the
-/// cluster.
+/// Decides by one policy after the other, and keeps only the values that are shown, because a whole outcome is as large
+/// as the cluster.
 fn sheet(draft: &Draft, setups: &[Setup]) -> Result<ComparisonTable, String> {
     let shown = draft.applications.len().min(MOST_LINES);
     let mut metrics: Vec<Metrics> = Vec::new();

@@ -1,4 +1,5 @@
-//! Why applications wait, in one sentence each. Computed in the background, so that no page waits long for them.
+//! Why applications wait, in one sentence per application. The reasons are computed in the background, so that no page
+//! waits long for them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,13 +15,13 @@ use tokio::time::{Instant, timeout};
 use super::super::read;
 use crate::wording::explanation;
 
-/// How long a page waits for reasons that are not known yet.
+/// How long a page waits for reasons that are still unknown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The shortest interval at which a reason is requested again.
+/// The minimum time before the reason of an application is requested again.
 const LEAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// A round of requests may take at most one part in this many of the time.
+/// The minimum time before a reason is requested again, in multiples of the duration of the last round of requests.
 const SHARE: u32 = 50;
 
 /// A reason that no page has shown for this long is dropped.
@@ -45,7 +46,8 @@ struct Reason {
 }
 
 impl Reasons {
-    /// Requests the reasons of these applications that are unknown or old. Waits a short time if some are unknown.
+    /// Requests the reasons of these applications that are unknown or old. Waits a short time if some reasons are
+    /// unknown.
     pub(in super::super) async fn ready(
         self: &Arc<Self>,
         virtual_peers: &VirtualPeers<Event>,
@@ -73,7 +75,7 @@ impl Reasons {
         }
     }
 
-    /// The reason of an application, if it is known and there is one.
+    /// The reason why an application waits. `None` if it is unknown, or if the application does not wait.
     pub(in super::super) fn of(&self, app: &AppId) -> Option<Arc<str>> {
         self.known().reasons.get(app)?.words.clone()
     }

@@ -1,5 +1,5 @@
-//! The states that keep an application from getting more executors. Whenever two of them hold at once, its driver,
-//! `explain` and the pages report the same one.
+//! The states that keep an application from getting more executors. Whenever two of these states hold at once, the
+//! driver, `explain` and the pages report the same state.
 
 use std::collections::BTreeSet;
 use std::mem::discriminant;
@@ -13,33 +13,33 @@ use super::*;
 /// A state that keeps an application with executors of 4 cores from getting more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// Its maximum of cores is too low for another executor.
+    /// The application's maximum of cores is too low for another executor.
     AtMaximum,
-    /// No Worker registered, or none is left.
+    /// No Worker has registered, or all have left.
     NoWorkers,
-    /// It asks for a resource that no Worker has.
+    /// The application asks for a resource that no Worker has.
     NoResource,
-    /// Its executors are larger than any Worker.
+    /// The application's executors need more cores than any Worker has.
     TooManyCores,
-    /// Its executors need more memory than any Worker has.
+    /// The application's executors need more memory than any Worker has.
     TooMuchMemory,
-    /// It starts with more executors than fit empty Workers.
+    /// The application starts with more executors at once than fit even on empty Workers.
     GangNever,
-    /// Its executors failed one after the other.
+    /// The application's executors failed one after the other.
     Paused,
-    /// A Worker with room has a full disk.
+    /// A Worker with enough free resources has a full disk.
     Impaired,
-    /// A Worker with room runs executors of another Master.
+    /// A Worker with enough free resources runs executors of another Master.
     Foreign,
-    /// A Worker with room is excluded, because an executor of the application ended too early there.
+    /// A Worker with enough free resources is excluded, because an executor of the application ended too early on it.
     Excluded,
-    /// A Worker with room is on a host that the driver excludes.
+    /// A Worker with enough free resources is on a host that the driver excludes.
     Avoided,
-    /// A Worker with room runs only Spark's executors.
+    /// A Worker with enough free resources runs only Spark's executors.
     Labelled,
-    /// The room on a Worker is reserved for a gang that is served first.
+    /// The free resources of a Worker are reserved for a gang that is served first.
     Reserved,
-    /// It starts with more executors than fit now.
+    /// The application starts with more executors at once than fit now.
     Gang,
     /// Another application holds all cores of a Worker.
     Held,
@@ -81,8 +81,8 @@ const ALL: [State; 19] = [
 ];
 
 impl State {
-    /// The reason that belongs to the state; only its kind matters. `None` if the state changes nothing when another
-    /// one holds.
+    /// The reason that belongs to the state; only its kind matters. `None` if the state changes nothing while another
+    /// state holds.
     fn reason(self) -> Option<Reason> {
         let workers = 1;
         Some(match self {
@@ -105,7 +105,7 @@ impl State {
         })
     }
 
-    /// Whether the two cannot hold at once, or together make up another state of the list.
+    /// Whether the two states cannot hold at once, or together make up a third state of the list.
     fn contradicts(self, other: Self) -> bool {
         let either = |one: &[Self], others: &[Self]| {
             one.contains(&self) && others.contains(&other) || one.contains(&other) && others.contains(&self)
@@ -263,7 +263,7 @@ impl Scene {
         self.application();
     }
 
-    /// Registers the application, and builds what comes after it.
+    /// Registers the application, and then brings about the states that come after the registration.
     fn application(&mut self) {
         let profile = ResourceProfile {
             cores: Some(Cores(if self.has(TooManyCores) { 64 } else { 4 })),

@@ -1,4 +1,4 @@
-//! Laws of rolled logs, tested with output and clocks from seeds.
+//! Properties of rolled logs, tested with random output and clocks from seeds.
 
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_protocol::messages::{LogAuthor, LogRequest, LogStart};

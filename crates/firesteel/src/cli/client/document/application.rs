@@ -18,7 +18,7 @@ pub(in crate::cli::client) struct Detail<'a> {
 }
 
 impl<'a> Detail<'a> {
-    /// Version of the value. 4: each thing has one word.
+    /// The version of this JSON value. Version 4 uses one name for each thing.
     const SCHEMA: u32 = 4;
 
     pub(in crate::cli::client) fn of(detail: &'a ApplicationDetail) -> Self {

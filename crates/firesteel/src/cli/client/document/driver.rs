@@ -12,27 +12,27 @@ use serde::Serialize;
 pub(in crate::cli) struct Driver<'a> {
     id: &'a DriverId,
     user: &'a str,
-    /// Without its secrets.
+    /// The driver's command, with secrets replaced.
     pub(super) command: String,
     cores: i64,
     memory_mib: i64,
-    /// The addresses of its custom resources; after its end, those that it had.
+    /// The addresses of the driver's custom resources. After its end: the addresses that it had.
     resources: &'a Resources,
     supervise: bool,
     state: &'static str,
-    /// The name under which it was submitted.
+    /// The name with which the driver was submitted.
     name: Option<&'a str>,
-    /// How often it was restarted on its Worker.
+    /// How often the driver was restarted on its Worker.
     restarts: u32,
-    /// How its process ended before the last start or pause. 128 + N for signal N.
+    /// The exit code of the driver's last ended process, before the last start or pause. 128 + N for signal N.
     last_exit_code: Option<i32>,
-    /// When it restarts, during a pause.
+    /// The time of the next start, if the driver is in a pause before a restart.
     next_start_ms: Option<u64>,
     waits_for: Option<String>,
-    /// 128 + N for signal N.
+    /// The driver's exit code; 128 + N for signal N.
     pub(in crate::cli) exit_code: Option<i32>,
     pub(in crate::cli) error: Option<String>,
-    /// The cluster driver that replaced it, if it was relaunched.
+    /// The cluster driver that replaced this one, if it was relaunched.
     successor: Option<&'a DriverId>,
     worker: Option<&'a WorkerId>,
     host: Option<&'a str>,
@@ -44,10 +44,10 @@ pub(in crate::cli) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    /// Version of the value of one cluster driver.
+    /// The version of the JSON value of one cluster driver.
     pub(in crate::cli) const SCHEMA: u32 = 1;
 
-    /// Its command, preceded by its name if it has one.
+    /// The driver's command, preceded by the driver's name if it has one.
     pub(in crate::cli) fn named_command(&self) -> String {
         self.name.map_or_else(|| self.command.clone(), |name| format!("{name}: {}", self.command))
     }

@@ -1,5 +1,5 @@
-//! Masters and applications as JSON: the values of `status` and `explain`. Field names end in their
-//! unit, and states are the words of the tables.
+//! Masters and applications as JSON: the values of `status` and `explain`. The name of a field ends in its unit. States
+//! have the same words as in the tables.
 
 mod application;
 mod driver;
@@ -68,13 +68,13 @@ pub(in crate::cli) fn print(schema: u32, value: impl Serialize) -> io::Result<()
 pub(in crate::cli) struct Master<'a> {
     schema: u32,
     url: &'a str,
-    /// The Master's time when it made the first row.
+    /// The Master's time when the Master made the first row.
     began_ms: u64,
-    /// The Master's time when it made the last row.
+    /// The Master's time when the Master made the last row.
     now_ms: u64,
     /// How long recent messages of Workers and drivers waited for the Master to handle them.
     lag_ms: u64,
-    /// The settings of its scheduler, as properties.
+    /// The settings of the Master's scheduler, as properties.
     settings: BTreeMap<&'static str, String>,
     workers: Vec<Worker<'a>>,
     applications: Vec<Application<'a>>,
@@ -86,7 +86,7 @@ pub(in crate::cli) struct Master<'a> {
 }
 
 impl<'a> Master<'a> {
-    /// Version of the value. 5: each thing has one word.
+    /// The version of this JSON value. Version 5 uses one name for each thing.
     const SCHEMA: u32 = 5;
 
     pub(in crate::cli) fn of(view: &'a MasterView) -> Self {

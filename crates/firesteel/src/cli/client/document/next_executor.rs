@@ -5,24 +5,24 @@ use firesteel_placement::explain::outlook::{Bound, Fit, Lack, Outlook, Remedy, T
 use firesteel_placement::{Quantity, ResourceAmounts};
 use serde::Serialize;
 
-/// What the next executor of a profile needs, exactly.
+/// The exact needs of a profile's next executor.
 #[derive(Serialize)]
 pub(super) struct NextExecutor<'a> {
-    /// Whether a Worker has room for it now, ignoring the application's own limits.
+    /// Whether the next executor fits on a Worker now, if the application's own limits are ignored.
     has_room: bool,
-    /// Whether some Worker is large enough if it is empty.
+    /// Whether some Worker is large enough for the executor when the Worker is empty.
     can_ever_fit: bool,
     more_cores: Option<i64>,
     limit: Option<u64>,
-    /// The changes that would help; each is sufficient alone.
+    /// The changes that would help. Each of them is sufficient by itself.
     remedies: Vec<Remedied<'a>>,
     turned_down: Vec<Lacking<'a>>,
 }
 
-/// One remedy. The fields that are not `None` have to change.
+/// One remedy. The fields that are not `None` are the things that have to change.
 #[derive(Default, Serialize)]
 struct Remedied<'a> {
-    /// The Worker that would need the free resources of the next three fields.
+    /// The Worker on which the resources of the next three fields would have to be free.
     worker: Option<&'a str>,
     more_free_cores: Option<i64>,
     more_free_memory_mib: Option<i64>,

@@ -1,4 +1,5 @@
-//! How an application is scheduled, as JSON: what the Master bases decisions on, and what limits its executors.
+//! How an application is scheduled, as JSON: the facts on which the Master bases its decisions, and the limits on the
+//! application's executors.
 
 use firesteel_placement::explain::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts};
@@ -21,7 +22,7 @@ pub(in crate::cli::client) struct Scheduling<'a> {
     more_excluded: u64,
     impaired: Vec<Impaired<'a>>,
     ahead: u64,
-    /// What the application waits for besides room, in words.
+    /// The reason why the application waits, other than a lack of free resources, as text.
     waits_for: Option<String>,
     cluster: Cluster,
     holders: &'a [Holder],
@@ -87,7 +88,7 @@ impl<'a> Excluded<'a> {
     }
 }
 
-/// A Worker that gets nothing new because of a defect.
+/// A Worker that gets no new executors because of a defect.
 #[derive(Serialize)]
 struct Impaired<'a> {
     worker: &'a WorkerId,
@@ -122,7 +123,7 @@ struct Profile<'a> {
     may_have_more: bool,
     large_enough: u64,
     with_room: u64,
-    /// Why there are fewer executors than requested, in words.
+    /// The reason why there are fewer executors than requested, as text.
     shortfall: Option<String>,
     next_executor: Option<NextExecutor<'a>>,
     advice: Vec<AdvisedChange>,
@@ -153,7 +154,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// A change to the request and its immediate result. Fields that are `None` stay unchanged.
+/// A change to the request, and the immediate result of the change. Fields that are `None` stay unchanged.
 #[derive(Default, Serialize)]
 struct AdvisedChange {
     executor_cores: Option<i64>,

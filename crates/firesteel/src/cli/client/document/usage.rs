@@ -1,10 +1,10 @@
-//! What Workers report of their machines, as JSON.
+//! The usage of machines that Workers report, as JSON.
 
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, WorkerId};
 use firesteel_protocol::messages::{DiskSpace, MachineUsage, TimedReport, Usage};
 use serde::Serialize;
 
-/// What is used on a Worker's machine, in all and by executor.
+/// The usage of a Worker's machine, in total and by executor.
 #[derive(Serialize)]
 pub(super) struct WorkerUsage<'a> {
     worker: &'a WorkerId,
@@ -16,7 +16,7 @@ pub(super) struct WorkerUsage<'a> {
     drivers: Vec<DriverUsage<'a>>,
 }
 
-/// What all programs together use of a machine.
+/// The usage of a machine by all programs together.
 #[derive(Serialize)]
 struct Machine {
     cores: u64,
@@ -64,7 +64,7 @@ struct DriverUsage<'a> {
 #[derive(Serialize)]
 struct Used {
     cpu_ms: u64,
-    /// Recent use, in thousandths of a core.
+    /// The recent use of processors, in thousandths of a core.
     cpu_millicores: u64,
     memory_bytes: u64,
     peak_memory_bytes: u64,

@@ -12,11 +12,12 @@ pub(super) struct Worker<'a> {
     host: &'a str,
     port: u16,
     state: WorkerState,
-    /// LATE: two heartbeats are missing. FOREIGN: it runs executors of another Master. LEFT or LOST: it is gone.
+    /// A remark on the Worker's state. LATE: two heartbeats are missing. FOREIGN: the Worker runs executors of another
+    /// Master. LEFT or LOST: the Worker is gone.
     remark: Option<&'static str>,
-    /// When it was lost or left.
+    /// The time when the Worker was lost or left.
     gone_ms: Option<u64>,
-    /// Why it was lost or left.
+    /// Why the Worker was lost or left.
     gone_why: Option<String>,
     cores: i64,
     cores_used: i64,

@@ -44,7 +44,7 @@ pub(super) enum Past<'a> {
         executors_failed: u64,
         cpu_ms: Option<u64>,
         peak_memory_bytes: Option<u64>,
-        /// What each executor used, if it was measured.
+        /// The resources that each executor used, if they were measured.
         usage: Vec<ExecutorUsed>,
         #[serde(skip)]
         past: &'a PastApplication,
@@ -68,7 +68,7 @@ pub(super) struct ExecutorUsed {
     peak_memory_bytes: Option<u64>,
 }
 
-/// The largest measured memory. `None` if it was not measured.
+/// The largest measured memory. `None` if the memory was not measured.
 fn peak(used: Used) -> Option<u64> {
     Some(used.peak_memory).filter(|bytes| *bytes > 0)
 }
@@ -109,7 +109,7 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// Its final state, in capital letters.
+    /// The final state of the application or driver, in capital letters.
     pub(super) fn state(&self) -> &'static str {
         match self {
             Self::Application { past, .. } => state(past.view.state),
@@ -194,7 +194,7 @@ impl<'a> Past<'a> {
     }
 }
 
-/// How many of the remembered executors failed: they could not be started, or exited with a code other than 0.
+/// The number of listed executors that failed: they could not be started, or exited with a code other than 0.
 fn failed(past: &PastApplication) -> u64 {
     let is_failed = |state: &ExecutorState| match state {
         ExecutorState::Failed(_) => true,

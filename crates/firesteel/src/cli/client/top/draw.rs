@@ -13,7 +13,7 @@ use super::model::{Model, Panel};
 use super::rows::{Row, TableKind, cores_bar, memory_bar};
 use crate::cli::table::clean;
 
-/// With fewer lines than this, only the selected table is shown.
+/// On a screen with fewer lines than this, only the selected table is shown.
 const LOW: u16 = 16;
 
 /// Number of blanks between columns.
@@ -69,8 +69,8 @@ fn summary(model: &Model) -> String {
     )
 }
 
-/// Gives each table the height that it needs, if there is room. Otherwise each gets an equal share, and lines that a
-/// table does not need go to the others.
+/// Gives each table the height that it needs, if the screen is high enough. Otherwise each table gets an equal share,
+/// and lines that one table does not need go to the others.
 fn heights(model: &Model, height: u16) -> [Constraint; 3] {
     let needs =
         TableKind::ALL.map(|kind| u16::try_from(model.rows(kind).len().max(1) + 2).unwrap_or(u16::MAX));
@@ -124,11 +124,11 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, kind: TableKind, area: Rect) 
     frame.render_stateful_widget(table, body, &mut state);
 }
 
-/// Columns other than the first are cut to this width before any column is left out.
+/// A column other than the first is cut to this width before another column is left out.
 const CUT: usize = 24;
 
-/// The widths of the columns that fit. Each is as wide as its widest cell if there is room. The first may be cut to the
-/// screen; long columns are cut before columns after them are left out.
+/// The widths of the columns that fit. A column is as wide as its widest cell, if the screen is wide enough. The first
+/// column may be cut to the screen. Long columns are cut before columns to their right are left out.
 fn widths(kind: TableKind, rows: &[Row], screen: usize) -> Vec<usize> {
     let gap = usize::from(GAP);
     let widest = kind.header().iter().enumerate().map(|(column, name)| {
@@ -159,7 +159,7 @@ fn widths(kind: TableKind, rows: &[Row], screen: usize) -> Vec<usize> {
     fitting
 }
 
-/// The beginning of a text that does not fit.
+/// The beginning of a text that does not fit, with a sign that it was cut.
 fn beginning(text: &str, width: usize, cut: char) -> String {
     match width {
         _ if text.chars().count() <= width => text.to_owned(),
@@ -168,7 +168,7 @@ fn beginning(text: &str, width: usize, cut: char) -> String {
     }
 }
 
-/// Shortens a text from its beginning: ids differ at their ends.
+/// Shortens a text at its beginning, because ids differ at their ends.
 fn tail(text: &str, width: usize, cut: char) -> String {
     let length = text.chars().count();
     match width {
@@ -202,8 +202,7 @@ fn panel(frame: &mut Frame<'_>, model: &mut Model) {
     }
 }
 
-/// Draws text over the tables, only as large as needed. It does not scroll beyond the end of the
-/// text.
+/// Draws text over the tables, only as large as needed. The text does not scroll beyond its end.
 fn pane(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'_>>, from: &mut u16) {
     let screen = frame.area();
     let width = screen.width.saturating_sub(2).min(110);

@@ -35,8 +35,8 @@ use screen::Screen;
 /// Maximum number of queued inputs. This is enough for fast typing on a slow terminal.
 const WAITING: usize = 64;
 
-/// Number of executors that the live view asks for, and lists. A Master may have many more, and the view asks every
-/// second.
+/// Number of executors that the live view asks for, and lists. A Master may have many more executors, and the view asks
+/// once per second.
 const MOST_EXECUTORS: u64 = 2_000;
 
 const EXAMPLES: &str = "  firesteel top --master spark://10.0.0.1:7077
@@ -56,7 +56,7 @@ Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 75 a
 full; 76 what listens there is no Master of this version (69, 75 and 76 with --once only: the live view keeps trying); \
 78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM.";
 
-/// What is shown how often.
+/// The options of `firesteel top`: which Masters are asked, and how often the view is updated.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("top", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(in crate::cli) struct Args {
@@ -85,7 +85,7 @@ enum Input {
     Terminal(Event),
     /// The terminal cannot be read any more.
     TerminalLost(io::Error),
-    /// The Master's tables, or the error.
+    /// The Master's tables, or the error of the request.
     State(Result<MasterView, String>),
     Explained(Vec<String>),
     /// The result of a request to end an application.
@@ -147,7 +147,7 @@ async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
     }
 }
 
-/// Starts a thread that reads the terminal. It ends with the process.
+/// Starts a thread that reads the terminal. The thread ends with the process.
 fn listen_to_keys(inputs: mpsc::Sender<Input>) {
     spawn_blocking(move || {
         loop {

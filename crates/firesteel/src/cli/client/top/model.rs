@@ -14,7 +14,7 @@ pub(super) struct Model {
     pub(super) trouble: Option<String>,
     /// The table that keys act on.
     pub(super) table: TableKind,
-    /// Key of the selected row of each table. `None`: the first row.
+    /// The key of the selected row in each table. `None`: the first row is selected.
     marks: [Option<String>; 3],
     orders: [usize; 3],
     /// The panel over the tables.
@@ -41,7 +41,7 @@ pub(super) enum Panel {
     },
 }
 
-/// What a key asks the loop to do.
+/// The action that a key requests from the loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Nothing,
@@ -155,7 +155,7 @@ impl Model {
         table.orders()[self.orders[table as usize]]
     }
 
-    /// The index of the selected row. If that row is gone, the first row is selected.
+    /// The index of the selected row. If that row no longer exists, the first row is selected.
     pub(super) fn mark(&self, table: TableKind, rows: &[Row]) -> usize {
         let key = self.marks[table as usize].as_ref();
         key.and_then(|key| rows.iter().position(|row| row.key == *key)).unwrap_or(0)

@@ -53,7 +53,7 @@ impl TableKind {
         self.next().next()
     }
 
-    /// The columns, the most important first, since a narrow screen cuts the last ones.
+    /// The columns, the most important ones first, since a narrow screen cuts off the last columns.
     pub(super) fn header(self) -> &'static [&'static str] {
         match self {
             Self::Workers => &["WORKER", "STATE", "CORES", "MEMORY", "HEARTBEAT", "CPU", "RAM", "DISK"],
@@ -187,7 +187,7 @@ impl Cells {
     }
 }
 
-/// A bar of eight cells. Any use fills at least one, and only full use fills all.
+/// A bar of eight cells. Any use fills at least one cell. Only full use fills all cells.
 fn bar(used: i64, all: i64, Cells(full, empty): Cells) -> String {
     const CELLS: i64 = 8;
     let filled = match (used.clamp(0, all.max(0)), all) {

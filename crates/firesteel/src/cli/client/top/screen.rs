@@ -7,8 +7,8 @@ use ratatui::DefaultTerminal;
 use super::draw;
 use super::model::Model;
 
-/// The terminal in raw mode, on its alternate screen. It is restored when this value is dropped,
-/// and when the process panics.
+/// The terminal in raw mode, on its alternate screen. The terminal is restored when this value is dropped, and when the
+/// process panics.
 pub(super) struct Screen(DefaultTerminal);
 
 impl Screen {
@@ -21,7 +21,7 @@ impl Screen {
         self.0.draw(|frame| draw::draw(frame, model)).map(|_| ())
     }
 
-    /// The terminal's size changes, or changed for a while. Everything will be drawn again.
+    /// Handles a change of the terminal's size. After this, everything is drawn again.
     pub(super) fn resize(&mut self) -> io::Result<()> {
         let size = self.0.size()?;
         self.0.resize(size.into())

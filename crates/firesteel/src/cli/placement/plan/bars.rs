@@ -12,24 +12,24 @@ use super::why;
 pub(super) const BAR: f64 = 20.0;
 /// Height of the bar of memory, in pixels.
 pub(super) const THIN: f64 = 5.0;
-/// Height and greatest width of a cell, in pixels.
+/// The height and the maximum width of a cell, in pixels.
 pub(super) const SQUARE: f64 = 7.0;
-/// Height of the cell of a shared address, so that the parts can be distinguished.
+/// The height of the cell of a shared address, in pixels. It is larger, so that the fractions can be distinguished.
 pub(super) const SHARED: f64 = 14.0;
 
-/// The colour of what cluster drivers use.
+/// The colour of resources that cluster drivers use.
 const DRIVERS: Paint = Paint::Muted;
 
-/// Where a Worker is drawn, and how large.
+/// The position and the size of a drawn Worker.
 pub(super) struct Bar {
-    /// The upper left corner.
+    /// The upper left corner of the drawing.
     pub(super) at: Point,
     pub(super) scale: f64,
     /// Width of the whole column, in pixels.
     pub(super) column: f64,
     /// Stranded cores, which get a red outline.
     pub(super) stranded: Cores,
-    /// Height and greatest width of a cell, in pixels.
+    /// The height and the maximum width of a cell, in pixels.
     pub(super) cell: f64,
 }
 
@@ -68,13 +68,13 @@ impl Bar {
     }
 }
 
-/// Space between an executor and the next, if there is room for one.
+/// The space between an executor and the next one, if the bar is wide enough for it.
 fn gap(width: f64) -> f64 {
     if width > 4.0 { 1.0 } else { 0.0 }
 }
 
-/// Draws a cell for each address, filled by the executors that use it or parts of it. Many addresses make narrow cells,
-/// so that all fit into the column.
+/// Draws a cell for each address, filled by the executors that use the address or fractions of it. With many addresses,
+/// cells are narrow, so that all fit into the column.
 fn cells(svg: &mut Svg, at: Point, cells: &Cells, bar: &Bar) {
     let count: usize = cells.iter().map(|(_, cells)| cells.len()).sum();
     let gaps = cells.iter().len().saturating_sub(1) as f64;
@@ -105,7 +105,7 @@ fn cells(svg: &mut Svg, at: Point, cells: &Cells, bar: &Bar) {
     }
 }
 
-/// Draws the application's letter in the middle of the area, if there is room.
+/// Draws the application's letter in the middle of the area, if it fits.
 pub(super) fn letter(svg: &mut Svg, area: Area, app: usize) {
     let text = why::mark(app).to_string();
     if width(&text, SMALL, Weight::Bold) <= area.width {

@@ -1,4 +1,4 @@
-//! Compares set-ups in a table: a row for each figure, a column for each set-up.
+//! Compares set-ups in a table, with one row per figure and one column per set-up.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::source::Source;
 use super::text::{STRANDED, stranded};
 use super::{Decided, why};
 
-/// The table of figures, then the executors of each application.
+/// The table of figures, and then the executors of each application.
 pub(super) fn text(source: &Source, decided: &[Decided]) -> String {
     let mut text = format!("{}\n\n", clean(&source.name));
     let names = decided.iter().map(|one| one.name.as_str());

@@ -1,4 +1,4 @@
-//! Plans as one JSON value. Field names end in their unit.
+//! Plans as one JSON value. The name of a field ends in its unit.
 
 use firesteel_placement::advanced::resources::ResourceQuantities;
 use firesteel_sim::draft::{ApplicationOutcome, Draft, DraftApplication, Metrics, Since, WorkerOutcome};
@@ -46,7 +46,7 @@ struct Application<'a> {
     executors_given: u64,
     executors_taken: u64,
     cores: i64,
-    /// Why it has no more executors, in sentences; empty if it has all that it asks for.
+    /// Why the application has no more executors, in sentences. Empty if it has everything that it asks for.
     reasons: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ struct Worker<'a> {
 
 #[derive(Serialize)]
 struct Executor<'a> {
-    /// Index of its application in `applications`.
+    /// The index of the executor's application in `applications`.
     app_index: usize,
     new: bool,
     cores: i64,

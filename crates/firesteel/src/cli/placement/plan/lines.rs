@@ -1,4 +1,4 @@
-//! `firesteel plan --jsonl`: answers a question per line.
+//! `firesteel plan --jsonl`: answers one question per line.
 
 use firesteel_host::plain;
 use firesteel_host::standard;

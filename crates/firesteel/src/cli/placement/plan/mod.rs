@@ -73,7 +73,7 @@ Exit codes: 0 done; 1 failed; 2 wrong usage, or a file or line that cannot be us
 75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
-/// What is planned, and how the plan is shown.
+/// The options of `firesteel plan`: what is planned, and how the plan is shown.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("plan", EXAMPLES), after_long_help = HELP)]
 pub(in crate::cli) struct Args {
@@ -109,10 +109,10 @@ pub(in crate::cli) struct Args {
     submit: Submit,
 }
 
-/// What a Master with one set-up decides about the draft.
+/// The decisions of a Master with one set-up about the draft.
 struct Decided {
     name: String,
-    /// What the set-up does, as a phrase.
+    /// A phrase that says how the set-up decides.
     meaning: String,
     outcome: Outcome,
     metrics: Metrics,
@@ -139,7 +139,7 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     show(&source, &decided, args.json, &args.pictures)
 }
 
-/// Decides over a draft with each of these set-ups, and shows the plans.
+/// Decides the placement of a draft with each of these set-ups, and shows the plans.
 pub(super) fn compare(
     name: String,
     draft: Draft,
@@ -181,7 +181,7 @@ fn decide(draft: &Draft, setup: &Setup) -> Result<Decided, Failure> {
     Ok(Decided { name: setup.name().into_owned(), meaning: setup.meaning().to_owned(), outcome, metrics })
 }
 
-/// Decides with the settings of the running Master.
+/// Decides the placement with the settings of the running Master.
 fn as_the_master(source: &source::Source, rule: &Rule) -> Result<Decided, Failure> {
     if let Rule::Expression(expression) = rule {
         return decide(&source.draft, &Setup::Expression(expression.clone()));

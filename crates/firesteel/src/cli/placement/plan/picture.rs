@@ -1,9 +1,10 @@
-//! A plan as a picture: a column for the cluster before, one for each set-up, a bar for each Worker, and below them the
-//! applications.
+//! A plan as a picture. The first column shows the cluster before the plan, and each other column shows one set-up.
+//! Each Worker is a bar, and the applications are listed below.
 //!
-//! The length of a bar is the Worker's number of cores. The thin bar below it is memory, and the cells are addresses of
-//! resources, all in the colours of the applications that use them. An executor with a part of an address fills that
-//! part. If there are many Workers, those that are equal in all columns share a row.
+//! The length of a bar is the Worker's number of cores. The thin bar below is the Worker's memory, and the cells are
+//! addresses of resources. All have the colours of the applications that use them. An executor with a fraction of an
+//! address fills that fraction of the cell. If there are many Workers, Workers that are equal in all columns share a
+//! row.
 
 mod columns;
 mod legend;
@@ -25,13 +26,13 @@ use super::source::Source;
 /// Width of the column of names, and of the text in it, in pixels.
 const NAMES: f64 = 250.0;
 const NAME: f64 = NAMES - 14.0;
-/// Least width of the other columns, in pixels.
+/// The minimum width of the other columns, in pixels.
 const COLUMN: f64 = 250.0;
 /// Usual width of the picture, in pixels.
 const WIDTH: f64 = 960.0;
 /// Space between columns, in pixels.
 const GAP: f64 = 28.0;
-/// With more Workers than this, equal Workers share a row.
+/// The number of Workers above which equal Workers share a row.
 const EACH: usize = 16;
 const MOST_ROWS: usize = 48;
 const MOST_APPLICATIONS: usize = 21;
@@ -165,7 +166,7 @@ impl<'a> Drawing<'a> {
         self.y += bars.max(26.0 + 13.0 * has.len() as f64);
     }
 
-    /// The text of a bar's tooltip.
+    /// The text of the tooltip of a Worker's bar.
     fn told(&self, column: usize, worker: &WorkerOutcome) -> String {
         let mut each: BTreeMap<(usize, Cores), u64> = BTreeMap::new();
         for executor in &worker.executors {
@@ -202,7 +203,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// `10 Workers, 4 applications`.
+/// The number of Workers and applications: `10 Workers, 4 applications`.
 fn counts(source: &Source, workers: &[WorkerOutcome]) -> String {
     let applications = source.draft.applications.len() as u64;
     format!("{}, {}", none_or(workers.len() as u64, "Worker"), none_or(applications, "application"))

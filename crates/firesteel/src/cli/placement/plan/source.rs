@@ -28,18 +28,18 @@ use crate::cli::submission::submit::{Submit, unusable};
 
 /// A cluster and the applications to plan for.
 pub(super) struct Source {
-    /// Its name for people: a path, a URL or a size.
+    /// The name of the source for people: a path, a URL or a size.
     pub(super) name: String,
     pub(super) draft: Draft,
-    /// The running Master that was asked, if any.
+    /// The running Master that was asked. `None`: the source is no Master.
     pub(super) asked: Option<AskedMaster>,
 }
 
-/// The settings by which a running Master decides.
+/// The settings with which a running Master decides.
 pub(super) struct AskedMaster {
-    /// Its rule for applications that name no policy.
+    /// The Master's rule for applications that name no policy.
     pub(super) rule: Rule,
-    /// The other settings of its scheduler that differ from the defaults, with their values.
+    /// The Master's other scheduler settings that differ from the defaults, with their values.
     pub(super) settings: Vec<(&'static str, String)>,
 }
 
@@ -57,7 +57,8 @@ impl Source {
     }
 }
 
-/// Reads the cluster of the file, or the one that the options name. Appends the application that the options describe.
+/// Reads the cluster of the file. Without a file, reads the cluster that the options name. Appends the application that
+/// the options describe.
 pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failure> {
     let properties = submit.properties()?;
     let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
@@ -143,14 +144,14 @@ fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
     Ok(Source { name: url, draft, asked: Some(AskedMaster { rule, settings }) })
 }
 
-/// The application that the options describe, if it registered now.
+/// The application that the options describe, as if it registered now.
 fn asking(settings: &ApplicationSettings, now: Timestamp) -> DraftApplication {
     let name = settings.name.clone().unwrap_or_else(|| "new".to_owned());
     let description = describe(name, settings, Work::of(nothing()));
     DraftApplication::new(description, now)
 }
 
-/// A placeholder for a command: it is never run.
+/// A placeholder for a command. It is never run.
 fn nothing() -> Command {
     Command::of("true")
 }

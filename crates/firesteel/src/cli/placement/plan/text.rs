@@ -18,13 +18,13 @@ use crate::cli::client::status;
 
 /// Length of the longest bar, in characters.
 const BAR: i64 = 40;
-/// With more Workers than this, equal Workers share a line.
+/// The number of Workers above which equal Workers share a line.
 const EACH: usize = 24;
 
 /// The sign of cluster drivers in a bar.
 const DRIVER: char = '=';
 
-/// What `stranded` means, for tables and pictures.
+/// The explanation of the word `stranded`, for tables and pictures.
 pub(super) const STRANDED: &str =
     "Stranded capacity is free on Workers that have no room for an executor of any waiting application.";
 
@@ -32,7 +32,7 @@ pub(super) const STRANDED: &str =
 const SHORTEST: &str = "This plan orders applications by the executors that they want now, the Master by those that they wanted first: \
                         with dynamic allocation these may differ.";
 
-/// What is stranded, such as `76 cores and 6 gpus`. `None` if nothing is.
+/// The stranded resources, such as `76 cores and 6 gpus`. `None` if nothing is stranded.
 pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
     let cores = Some(metrics.cores_stranded.0).filter(|cores| *cores > 0).map(|cores| none_or(cores, "core"));
     let resources = metrics.resources_stranded.iter().filter(|(_, quantity)| **quantity > Quantity::ZERO);
@@ -97,7 +97,8 @@ fn workers(source: &Source, outcome: &Outcome) -> String {
     table(&header, rows.collect())
 }
 
-/// One Worker per line, with the name to print. If there are many Workers, equal ones share a line.
+/// The lines of the table of Workers, each with the name to print: one Worker per line. If there are many Workers,
+/// equal Workers share a line.
 fn grouped<'a>(
     workers: &'a [WorkerOutcome],
     states: &BTreeMap<&WorkerId, String>,
@@ -119,7 +120,7 @@ fn grouped<'a>(
     kinds.into_iter().map(|kind| (kind[0], named(kind))).collect()
 }
 
-/// A character for each core, or for several cores of large Workers.
+/// The bar of a Worker: one character per core. For large Workers, one character stands for several cores.
 fn bar(worker: &WorkerOutcome, widest: i64) -> String {
     let cores = worker.cores.0.max(0);
     let signs = if widest <= BAR { cores } else { (cores * BAR + widest - 1) / widest };
@@ -146,7 +147,7 @@ fn bar(worker: &WorkerOutcome, widest: i64) -> String {
     bar
 }
 
-/// Addresses in use and in all: `gpu 1/2`, `gpu 0.75/2`.
+/// The used and the total number of addresses: `gpu 1/2`, `gpu 0.75/2`.
 fn resources(worker: &WorkerOutcome) -> String {
     let each = worker.resources.iter().map(|(name, all)| {
         let free = worker.resources_free.get(name).copied().unwrap_or_default();
@@ -183,7 +184,7 @@ fn reasons(source: &Source, outcome: &Outcome) -> String {
     text
 }
 
-/// The figures in a few sentences.
+/// A few sentences with the most important figures.
 fn summary(metrics: &Metrics) -> String {
     let Metrics { given, workers_used, workers, cores_used, cores, memory_used, memory, .. } = metrics;
     let mut parts = vec![

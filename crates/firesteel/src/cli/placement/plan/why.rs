@@ -1,4 +1,4 @@
-//! Describes applications in words: what each asks for, what it has and where, and why it has no more.
+//! Describes applications as text: what each application asks for, what it has and where, and why it has no more.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
 use firesteel_daemons::wording::explanation as explain;
 
-/// The letters of applications. After Z come Greek and Cyrillic letters that do not look like Latin ones.
+/// The letters of applications. After Z come Greek and Cyrillic letters that do not look like Latin letters.
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZΓΔΘΛΞΠΣΦΨΩБДЖИЦЧЩЪЫЭЮЯ";
 
 /// The sign of all applications that have no letter of their own.
@@ -25,13 +25,13 @@ pub(super) fn small_mark(app: usize) -> char {
     mark(app).to_lowercase().next().unwrap_or(SHARED)
 }
 
-/// Says which applications share a sign. `None` if each has its own.
+/// A sentence that says which applications share a sign. `None` if each application has its own letter.
 pub(super) fn shared_mark(apps: usize) -> Option<String> {
     let letters = LETTERS.chars().count();
     (apps > letters + 1).then(|| format!("{SHARED} stands for all applications after the first {letters}."))
 }
 
-/// `64 cores; each 16 cores, 48 GiB and 1 gpu`.
+/// The amounts that an application asks for: `64 cores; each 16 cores, 48 GiB and 1 gpu`.
 pub(super) fn asks(app: &DraftApplication) -> String {
     let description = &app.description;
     let profile = &description.profile;
@@ -58,8 +58,8 @@ pub(super) fn asks(app: &DraftApplication) -> String {
     format!("{all}; {kind} {}", list(&each)).trim_end().to_owned() + &begins
 }
 
-/// ` (196 in 28 executors)`, if the executors' size does not divide the cores. Empty if it does, or
-/// if one executor is larger than all the cores.
+/// The addition ` (196 in 28 executors)`, if whole executors cannot use all the cores. Empty if they can, or if one
+/// executor is larger than all the cores.
 fn whole(all: Cores, each: Option<Cores>) -> String {
     match each {
         Some(each) if each > Cores::ZERO && all >= each && all.0 % each.0 != 0 => {
@@ -70,13 +70,14 @@ fn whole(all: Cores, each: Option<Cores>) -> String {
     }
 }
 
-/// `1 gpu`, for each resource of which there is some.
+/// The amounts as text, such as `1 gpu`. Amounts of 0 are left out.
 fn amounts(resources: &ResourceAmounts) -> Vec<String> {
     let some = resources.iter().filter(|(_, amount)| !amount.is_none());
     some.map(|(name, amount)| of_resource(*amount, name)).collect()
 }
 
-/// `cpu-1 ×2, cpu-2`: the Workers with most of its executors, and the number of other Workers that have some.
+/// The places of an application's executors: `cpu-1 ×2, cpu-2`. These are the Workers with most executors, and then the
+/// number of other Workers that have some.
 pub(super) fn places(outcome: &Outcome, app: usize) -> String {
     const MOST: usize = 4;
     let mut on: BTreeMap<&str, u64> = BTreeMap::new();
@@ -99,7 +100,7 @@ pub(super) fn places(outcome: &Outcome, app: usize) -> String {
     words.join(", ")
 }
 
-/// Why it has no more executors, in sentences. Empty if it has all that it asks for.
+/// Why an application has no more executors, in sentences. Empty if it has everything that it asks for.
 pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     let Some(detail) = app.detail.as_ref().filter(|_| app.is_short()) else { return Vec::new() };
     let Some(scheduling) = &detail.scheduling else { return Vec::new() };
@@ -109,7 +110,7 @@ pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     blocker.into_iter().chain(reasons).collect()
 }
 
-/// Replaces an application's id by its letter, since ids of a draft are only indices.
+/// Replaces an application's id with its letter, because the ids in a draft are only indices.
 fn signed(blocker: Blocker) -> Blocker {
     match blocker {
         Blocker::Reserved { app, name, backfill } => {

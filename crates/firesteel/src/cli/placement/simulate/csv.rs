@@ -1,10 +1,10 @@
-//! The outcome as comma-separated values: a line for each application of each run.
+//! The outcome as comma-separated values, with a line for each application of each run.
 
 use firesteel_sim::replay::{CSV_HEADER, csv_rows};
 
 use super::runs::{Report, Results};
 
-/// The header, and a line for each application, policy and seed. Only replays have them.
+/// The header, and a line for each application, policy and seed. Only replays have these lines.
 pub(super) fn rows(report: &Report) -> String {
     let mut text = format!("{CSV_HEADER}\n");
     match &report.results {

@@ -40,7 +40,7 @@ pub(super) fn json(report: &Report) -> String {
     line.expect("numbers and words can be written as JSON") + "\n"
 }
 
-/// Each set-up with its seeds, which are numbered from 1.
+/// The results of each set-up, for each of its seeds. Seeds are numbered from 1.
 fn each<T>(
     all: &[Runs<T>],
     one: impl Fn(&Run<T>) -> Value,
@@ -109,7 +109,7 @@ fn shares(shares: &Shares) -> Value {
     json!({ "cores_share": shares.cores, "memory_share": shares.memory, "gpus_share": shares.gpus })
 }
 
-/// Seconds as milliseconds; virtual time has fractions of them.
+/// Converts seconds to milliseconds. Virtual time has fractions of milliseconds.
 fn in_ms(seconds: f64) -> f64 {
     seconds * 1000.0
 }

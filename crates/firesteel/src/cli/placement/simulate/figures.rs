@@ -1,4 +1,4 @@
-//! Figures over several seeds.
+//! Figures that are computed over several seeds.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(super) fn shares(runs: &[Run<Outcome>], which: fn(&Outcome) -> &Vec<Shares>)
     Shares::mean(&runs.iter().map(|run| Shares::mean(which(&run.outcome))).collect::<Vec<_>>())
 }
 
-/// The smallest, the median and the greatest value of all runs.
+/// The smallest, the median and the largest value of all runs.
 pub(super) fn spread<T>(runs: &[Run<T>], of: impl Fn(&T) -> f64) -> [f64; 3] {
     let mut all: Vec<f64> = runs.iter().map(|run| of(&run.outcome)).collect();
     all.sort_by(f64::total_cmp);
@@ -51,7 +51,7 @@ pub(super) fn rate<T>(runs: &[Run<T>], executors: impl Fn(&T) -> u64) -> f64 {
     if taken.is_zero() { 0.0 } else { placed as f64 / taken.as_secs_f64() }
 }
 
-/// The unallocated share of the cluster at the moment when the share `asked` is requested.
+/// The part of the cluster that is not allocated at the moment when the share `asked` of the cluster is requested.
 pub(super) fn missing_at(fill: &Fill, asked: f64) -> f64 {
     let step = fill.steps.iter().rev().find(|step| step.asked <= asked + 1e-9);
     step.map_or(0.0, |step| (step.asked - step.given).max(0.0))

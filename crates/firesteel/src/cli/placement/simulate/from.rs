@@ -1,4 +1,4 @@
-//! `firesteel simulate --from`: what would have been decided over the cluster that a Master's journal describes.
+//! `firesteel simulate --from`: shows how other policies would have decided on the cluster in a Master's journal.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::journal;
 use crate::cli::placement::plan;
 
-/// Lets each policy decide over the cluster of the journal in this directory.
+/// Lets each policy decide on the cluster in the journal of this directory.
 pub(super) fn run(args: &Args, directory: &Path) -> Result<Exit, Failure> {
     let recorded = journal::read(directory)?;
     let written = written(&recorded.path);
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, directory: &Path) -> Result<Exit, Failure> {
     plan::compare(name, draft, &args.policies(), args.json, &args.pictures)
 }
 
-/// When a file was written; now, if the journal is not in a file.
+/// The time when a file was written. If the journal is not in a file: the current time.
 fn written(path: &Path) -> Timestamp {
     let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
     let since_epoch = modified.unwrap_or_else(|_| SystemTime::now()).duration_since(UNIX_EPOCH);

@@ -70,7 +70,7 @@ const OF_TRACES: [&str; 13] = [
     "fewest_workers",
 ];
 
-/// What is replayed, and how the outcome is shown.
+/// The options of `firesteel simulate`: what is replayed, and how the outcome is shown.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("simulate", EXAMPLES),
@@ -253,7 +253,8 @@ impl OrderArg {
     }
 }
 
-/// Queues with these weights, named q0, q1 and so on, or as a Master has them: `prod=3,dev=1`.
+/// Parses the weights of queues. Weights alone belong to the queues q0, q1 and so on. Names are written as for a
+/// Master: `prod=3,dev=1`.
 fn queues(weights: &str) -> Result<Queues, String> {
     if weights.contains('=') {
         return weights
@@ -265,10 +266,10 @@ fn queues(weights: &str) -> Result<Queues, String> {
     named.join(",").parse().map_err(|error| format!("{error}: write weights such as 3,1"))
 }
 
-/// The highest load that is accepted, ten times the cluster.
+/// The maximum load that is accepted: ten times the cluster.
 const MOST_LOAD: f64 = 10.0;
 
-/// A load as a factor or, with a percent sign, as a percentage.
+/// Parses a load, given as a factor or, with a percent sign, as a percentage.
 fn load(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.strip_suffix('%') {
         Some(percent) => (percent.trim_end(), 100.0),

@@ -24,7 +24,7 @@ pub(super) struct Report {
     pub(super) left_out: u64,
     pub(super) workers: usize,
     pub(super) has_gpus: bool,
-    /// The load, where 1 is the whole cluster; 0 if all applications arrive at once.
+    /// The load, where 1 means the whole cluster; 0 if all applications arrive at the same time.
     pub(super) load: f64,
     pub(super) seeds: u64,
     pub(super) workloads: Vec<Workload>,
@@ -32,11 +32,11 @@ pub(super) struct Report {
 }
 
 pub(super) enum Results {
-    /// The replay of a workload: applications arrive and end.
+    /// Replays of a workload: applications arrive and end.
     Replays(Vec<Runs<Outcome>>),
-    /// Applications arrived and stayed until the cluster was full.
+    /// Fills of the cluster: applications arrive and stay until the cluster is full.
     Fills(Vec<Runs<Fill>>),
-    /// The search for the fewest Workers that hold the load.
+    /// Searches for the smallest number of Workers on which the load fits.
     Compactions(Vec<Runs<Compaction>>),
 }
 
@@ -46,7 +46,7 @@ pub(super) type Runs<T> = (Setup, Vec<Run<T>>);
 /// One run: one set-up with one seed.
 pub(super) struct Run<T> {
     pub(super) outcome: T,
-    /// Time that the Master took for all its events.
+    /// The time that the Master needed for all of its events.
     pub(super) master: Duration,
 }
 
@@ -115,7 +115,7 @@ fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> 
     }
 }
 
-/// The load from the options. `None`: the trace's own.
+/// The load that the options set. `None`: the load of the trace itself.
 fn asked(args: &Args) -> Option<f64> {
     match (args.load, args.static_fill, args.fewest_workers) {
         (Some(load), _, _) => Some(load),
@@ -148,7 +148,7 @@ fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
     (work, left_out)
 }
 
-/// Runs `run` with a closure that applies events to the Master and measures its time.
+/// Calls `run` with a closure that applies events to the Master. Measures the time that the Master needs.
 fn timed<T>(
     run: impl FnOnce(&mut dyn FnMut(&mut Master, Timestamp, Event) -> Vec<firesteel_master::Effect>) -> T,
 ) -> Run<T> {
@@ -162,7 +162,7 @@ fn timed<T>(
     Run { outcome, master }
 }
 
-/// Runs all cases; the result has the order of the set-ups and of the workloads.
+/// Runs all cases. The results are in the order of the set-ups, and then of the workloads.
 fn all<T: Send>(
     setups: &[Setup],
     workloads: &[(Workload, LeftOut)],

@@ -12,7 +12,7 @@ use firesteel_sim::trace::{Table, Trace, TraceError, most, openb};
 use super::Workers;
 use crate::cli::exit::{Exit, Failure};
 
-/// Reads the trace in Firesteel's form or in Alibaba's.
+/// Reads a trace in Firesteel's format or in Alibaba's format.
 pub(super) fn read(directory: &Path) -> Result<Trace, Failure> {
     let wrong = |error: TraceError| {
         let path = directory.join(error.table.file());
@@ -39,7 +39,7 @@ fn open(directory: &Path, table: Table) -> Result<BufReader<File>, Failure> {
     File::open(&path).map(BufReader::new).map_err(unopened)
 }
 
-/// Reads Workers such as `200x64x256g` or `4x96x1tx8`.
+/// Parses Workers such as `200x64x256g` or `4x96x1tx8`.
 pub(super) fn workers(text: &str) -> Result<Workers, String> {
     const EXPECTED: &str =
         "write COUNTxCORESxMEMORY or COUNTxCORESxMEMORYxGPUS, such as 200x64x256g or 4x96x1tx8";

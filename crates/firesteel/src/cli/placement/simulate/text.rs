@@ -9,7 +9,7 @@ use super::figures::{idle, mean, merged, missing_at, of_class, rate, shares, spr
 use super::runs::{Report, Results, Run, Runs};
 use crate::cli::table::{duration, table};
 
-/// The tables, with a heading and the meaning of their columns.
+/// The tables, with a heading and an explanation of the columns.
 pub(super) fn tables(report: &Report) -> String {
     match &report.results {
         Results::Replays(all) => replays(report, all),
@@ -18,7 +18,7 @@ pub(super) fn tables(report: &Report) -> String {
     }
 }
 
-/// What the columns of a replay mean.
+/// The explanation of the columns of a replay.
 pub(super) const REPLAY_COLUMNS: &str = "\
 WAIT: time from an application's arrival until it can run, with one executor or with its whole gang. The columns
 <16 CORES, 16-127 and 128+ are means by the cores that applications ask for. GANGS: the mean of applications that need
@@ -27,12 +27,12 @@ USED: mean share of the cluster in use while applications arrive. STRANDED: mean
 room for the next executor. IDLE: mean share of the Workers without executors. FAIR: Jain's fairness index of the applications' run times, each divided by run time plus
 waiting time (1: equal for all). STUCK: number of applications that never start. DECISIONS: executors placed per second
 of scheduling.";
-/// What the columns of a fill mean.
+/// The explanation of the columns of a fill.
 pub(super) const FILL_COLUMNS: &str = "\
 GIVEN AT N%: share of the cluster that is allocated when applications have requested N% of it. UNALLOCATED: share that is
 requested, but not allocated in the end; FROM .. TO is its range over the seeds. STRANDED: share that is free in the end
 on Workers without room for the next executor. DECISIONS: executors placed per second of scheduling.";
-/// What the columns of a compaction mean.
+/// The explanation of the columns of a compaction.
 pub(super) const COMPACTION_COLUMNS: &str = "\
 WORKERS: mean number of Workers that hold the load. AGAINST: compared with the first policy.";
 
@@ -76,7 +76,7 @@ fn waits(all: &[Runs<Outcome>]) -> String {
     table(&header, all.iter().map(row).collect())
 }
 
-/// How the cluster was used.
+/// The table that shows how much of the cluster was used.
 fn usage(report: &Report, all: &[Runs<Outcome>]) -> String {
     let row = |(setup, runs): &Runs<Outcome>| {
         let (used, stranded) = (shares(runs, |o| &o.used), shares(runs, |o| &o.stranded));
@@ -145,23 +145,23 @@ fn compactions(report: &Report, all: &[Runs<Compaction>]) -> String {
     format!("{}\n\n{}\n\n{COMPACTION_COLUMNS}\n", heading(report), table(&header, rows))
 }
 
-/// The mean number of Workers, if enough were found for every seed.
+/// The mean number of Workers. `None` if enough Workers were not found for every seed.
 pub(super) fn fewest(runs: &[Run<Compaction>]) -> Option<f64> {
     let all: Option<u64> = runs.iter().map(|run| run.outcome.workers).sum();
     all.map(|all| all as f64 / runs.len() as f64)
 }
 
-/// The mean number of Workers, or why there is none.
+/// The mean number of Workers, or the reason why there is none.
 pub(super) fn fewest_words(runs: &[Run<Compaction>]) -> String {
     fewest(runs).map_or_else(|| "more than 4 times as many".to_owned(), |workers| format!("{workers:.0}"))
 }
 
-/// How many more Workers than the first set-up needs, if both numbers are known: `+2.5%`.
+/// How many more Workers a set-up needs than the first set-up: `+2.5%`. `None` if one of the numbers is unknown.
 pub(super) fn difference(first: Option<f64>, workers: Option<f64>) -> Option<String> {
     Some(format!("{:+.1}%", (workers? / first? - 1.0) * 100.0))
 }
 
-/// The smallest, the median and the greatest mean.
+/// The smallest, the median and the largest mean of the seeds.
 fn of_seeds(spread: [f64; 3]) -> String {
     spread.map(seconds).join(" / ")
 }
@@ -171,12 +171,12 @@ fn mean_of(waits: &Waits) -> String {
     or_dash(waits, waits.mean())
 }
 
-/// A figure of these waits, or a dash if there are none.
+/// A figure about these waits, or a dash if there are no waits.
 fn or_dash(waits: &Waits, figure: f64) -> String {
     if waits.all().is_empty() { "-".to_owned() } else { seconds(figure) }
 }
 
-/// A duration in words.
+/// A duration as text.
 pub(super) fn seconds(seconds: f64) -> String {
     if seconds == 0.0 { "0 s".to_owned() } else { duration(Duration::from_secs_f64(seconds)) }
 }

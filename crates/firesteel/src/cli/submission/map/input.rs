@@ -1,4 +1,4 @@
-//! The options of `map` for its items.
+//! The options of `map` that describe its items.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::cli::exit::Failure;
 /// The separator between the command and its items.
 pub(super) const ITEMS: &str = ":::";
 
-/// Splits the command from the items after it, if there are any.
+/// Splits the words into the command and the items after it, if there are any.
 pub(super) fn split(mut words: Vec<String>) -> (Vec<String>, Option<Vec<String>>) {
     match words.iter().position(|word| word == ITEMS) {
         Some(at) => {
@@ -48,7 +48,7 @@ pub(super) fn source(
     }
 }
 
-/// Where the preferred hosts of items are given.
+/// The place where the preferred hosts of items are given.
 pub(super) fn preference(
     file: Option<PathBuf>,
     column: Option<u32>,
@@ -67,7 +67,7 @@ pub(super) fn preference(
     }
 }
 
-/// The size of a block, from `--block`.
+/// The size of a block that `--block` sets.
 pub(super) fn block(text: Option<&str>) -> Result<usize, Failure> {
     let text = text.unwrap_or("1m");
     let bytes = size::bytes(text, size::Unit::Bytes).ok().and_then(|bytes| usize::try_from(bytes).ok());
@@ -79,7 +79,7 @@ pub(super) fn block(text: Option<&str>) -> Result<usize, Failure> {
     })
 }
 
-/// Checks that the options of the input go together.
+/// Checks that the options of the input can be combined.
 pub(super) fn check_input(
     unit: Unit,
     separator: Separator,

@@ -1,4 +1,4 @@
-//! Columns of a picture, and the rows of Workers that all of them share.
+//! The columns of a picture, and the rows of Workers, which all columns share.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ pub(super) struct Column<'a> {
     pub(super) heading: &'a str,
     pub(super) below: String,
     pub(super) workers: &'a [WorkerOutcome],
-    /// The decision that led to this state; `None` for the state before.
+    /// The decision that led to this state. `None` for the state before the plan.
     pub(super) decided: Option<&'a Decided>,
 }
 
 /// Workers that are equal in all columns.
 pub(super) struct Row {
-    /// Index of the first of them.
+    /// The index of the first Worker in the row.
     pub(super) first: usize,
     pub(super) count: usize,
 }
@@ -47,12 +47,13 @@ impl<'a> Column<'a> {
     }
 }
 
-/// `12 of 208 cores used`.
+/// The text below a column: `12 of 208 cores used`.
 fn below(used: Cores, all: Cores) -> String {
     format!("{} of {} used", used.0, none_or(all.0, "core"))
 }
 
-/// The rows to draw, and the number of Workers in none of them. The rarest kinds of Workers are left out.
+/// The rows to draw, and the number of Workers that are left out. If there are too many rows, the rarest kinds of
+/// Workers are left out.
 pub(super) fn rows<'a>(columns: &'a [Column<'a>], states: &BTreeMap<&WorkerId, String>) -> (Vec<Row>, usize) {
     let workers = columns.first().map_or(0, |column| column.workers.len());
     if workers <= EACH {

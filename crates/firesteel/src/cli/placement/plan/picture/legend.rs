@@ -18,7 +18,7 @@ const SWATCH: f64 = 20.0;
 const LINE: f64 = SMALL + 2.0;
 
 impl Drawing<'_> {
-    /// Draws a line for each application: what it asks for, and what it has in each column.
+    /// Draws a line for each application: what the application asks for, and what it has in each column.
     pub(super) fn applications(&mut self) {
         self.y += 6.0;
         let line = [Point { x: MARGIN, y: self.y }, Point { x: self.width - MARGIN, y: self.y }];
@@ -65,7 +65,8 @@ impl Drawing<'_> {
         self.y = bottom + 1.0;
     }
 
-    /// What an application has in a column, and whether that is less than it asks for.
+    /// The resources of an application in a column, as text. Also returns whether they are less than the application
+    /// asks for.
     fn has(&self, column: usize, index: usize) -> (String, bool) {
         match self.columns[column].decided {
             Some(decided) => {

@@ -12,7 +12,7 @@ use super::page::{NAME, Page, ROW, WIDTH, widest};
 const NUMBERS: f64 = 170.0;
 
 impl Page {
-    /// Draws a bar for each set-up. A set-up that needs more Workers than were tried has none.
+    /// Draws a bar for each set-up. A set-up that needs more Workers than were tried has no bar.
     pub(super) fn compactions(&mut self, all: &[Runs<Compaction>]) {
         let names: Vec<String> = all.iter().map(|(setup, _)| setup.to_string()).collect();
         let names = fit_all(&names.iter().map(String::as_str).collect::<Vec<_>>(), TEXT, Weight::Plain, NAME);

@@ -14,11 +14,11 @@ use super::page::Page;
 
 /// Start of the axis of waits, in seconds.
 const SHORTEST: f64 = 1.0;
-/// From this number of applications on, the axis of shares is logarithmic.
+/// The number of applications from which on the axis of shares is logarithmic.
 const MANY: usize = 200;
 
 impl Page {
-    /// Which share of the applications waits longer than a given time.
+    /// Draws the share of applications that wait longer than a given time.
     pub(super) fn waits(&mut self, all: &[Runs<Outcome>]) {
         const TITLE: &str = "Applications that wait longer than a given time";
         let each: Vec<(Setup, Waits)> =
@@ -51,7 +51,7 @@ impl Page {
         }
     }
 
-    /// How much is in use and how many applications wait over time, averaged over the seeds.
+    /// Draws over time how much is in use and how many applications wait, averaged over the seeds.
     pub(super) fn over_time(&mut self, report: &Report, all: &[Runs<Outcome>]) {
         let (part, what): (fn(&Shares) -> f64, _) = match report.has_gpus {
             true => (|shares| shares.gpus, "GPUs"),
@@ -88,7 +88,7 @@ impl Page {
         self.chart(&Chart { title: "Applications that wait".to_owned(), x: time, y, series: waiting });
     }
 
-    /// The requested but unallocated share of the cluster, as more and more is requested.
+    /// Draws the requested but unallocated share of the cluster, as the requests grow.
     pub(super) fn fills(&mut self, report: &Report, all: &[Runs<Fill>]) {
         const TITLE: &str = "Requested, but not allocated";
         let ends = all
@@ -118,8 +118,8 @@ impl Page {
     }
 }
 
-/// The axis of shares for this number of applications. With many applications it is logarithmic, so that a single one
-/// is still visible.
+/// The axis of shares for this number of applications. With many applications the axis is logarithmic, so that a single
+/// application is still visible.
 fn shares(count: usize) -> Axis {
     let title = |scale| format!("share of all applications{scale}");
     if count < MANY {
@@ -143,13 +143,13 @@ fn time(all: &[Runs<Outcome>]) -> Option<Axis> {
     })
 }
 
-/// Number of spans of time of the longest run.
+/// The number of time spans of the longest run.
 fn spans(all: &[Runs<Outcome>]) -> usize {
     let spans = all.iter().flat_map(|(_, runs)| runs.iter().map(|run| run.outcome.used.len()));
     spans.max().unwrap_or(0)
 }
 
-/// Mean length of a span, in seconds.
+/// The mean length of a time span, in seconds.
 fn span(runs: &[Run<Outcome>]) -> f64 {
     mean(runs, |outcome| outcome.span.as_secs_f64())
 }
@@ -192,7 +192,8 @@ fn survivors(waits: &Waits, scale: Scale) -> Vec<(f64, f64)> {
     points
 }
 
-/// The mean unallocated share for each requested share between these two shares of the cluster.
+/// The points of a curve between these two requested shares of the cluster: for each requested share, the mean share
+/// that is not allocated.
 fn missing(runs: &[Run<Fill>], from: f64, to: f64) -> Vec<(f64, f64)> {
     let steps = runs.iter().flat_map(|run| run.outcome.steps.iter().map(|step| step.asked));
     let mut asked: Vec<f64> = steps.filter(|asked| (from..=to).contains(asked)).chain([from, to]).collect();

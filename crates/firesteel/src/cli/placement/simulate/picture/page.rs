@@ -9,21 +9,21 @@ use firesteel_sim::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL,
 pub(super) const WIDTH: f64 = 900.0;
 /// Height of the curves of a chart, in pixels.
 const CHART: f64 = 180.0;
-/// Width of the longest name of a policy, in pixels. Longer ones are cut.
+/// The width of the longest name of a policy, in pixels. Longer names are cut.
 pub(super) const NAME: f64 = 400.0;
 /// Height of a line of the legend, and of a bar, in pixels.
 pub(super) const ROW: f64 = 22.0;
 /// Width of a sample of a curve in the legend, in pixels.
 const SAMPLE: f64 = 36.0;
 
-/// The page, and where its next part begins.
+/// The page, and the position at which its next part begins.
 pub(in super::super) struct Page {
     pub(super) svg: Svg,
     pub(super) y: f64,
 }
 
 impl Page {
-    /// A page with its title, and what was simulated.
+    /// A page with its title, and a line about what was simulated.
     pub(in super::super) fn new(title: &str, heading: &str) -> Self {
         let mut page = Self { svg: Svg::new(title, heading), y: MARGIN + 14.0 };
         page.write(MARGIN, HEADING, Weight::Bold, Paint::Ink, title);
@@ -35,7 +35,7 @@ impl Page {
         page
     }
 
-    /// Draws one line for each curve: a sample of it, its name, and its result.
+    /// Draws one line for each curve: a sample of the curve, its name, and its result.
     pub(in super::super) fn legend(&mut self, curves: &[(String, String)]) {
         let names = MARGIN + SAMPLE + 12.0;
         let shown = fit_all(
@@ -56,7 +56,7 @@ impl Page {
         self.y += 6.0;
     }
 
-    /// A chart over the whole width.
+    /// Draws a chart over the whole width.
     pub(in super::super) fn chart(&mut self, chart: &Chart) {
         let at = Point { x: MARGIN + LEFT, y: self.y + ABOVE };
         let area = Area { at, width: WIDTH - 2.0 * MARGIN - LEFT - RIGHT, height: CHART };
@@ -64,7 +64,7 @@ impl Page {
         self.y += ABOVE + CHART + BELOW + 14.0;
     }
 
-    /// Writes sentences in place of a chart, or of some of its curves.
+    /// Writes a sentence in place of a chart, or in place of some of its curves.
     pub(super) fn note(&mut self, title: Option<&str>, sentence: &str) {
         if let Some(title) = title {
             chart::title(&mut self.svg, Point { x: MARGIN, y: self.y + ABOVE - 28.0 }, title);
@@ -77,7 +77,7 @@ impl Page {
         self.y += 14.0;
     }
 
-    /// One line of text at the page's present height.
+    /// Writes one line of text at the present height of the page.
     pub(super) fn write(&mut self, x: f64, size: f64, weight: Weight, paint: Paint, text: &str) {
         self.svg.text(Point { x, y: self.y }, size, weight, Anchor::Start, paint, text);
     }
@@ -87,7 +87,7 @@ impl Page {
     }
 }
 
-/// Width of the widest of these names, in pixels.
+/// The width of the widest of these names, in pixels.
 pub(super) fn widest<'a>(names: impl Iterator<Item = &'a str>, weight: Weight) -> f64 {
     names.map(|name| width(name, TEXT, weight)).fold(0.0, f64::max)
 }
