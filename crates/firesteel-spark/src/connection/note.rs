@@ -77,9 +77,9 @@ pub enum Note {
     #[note(Warn, "{_0}")]
     UnknownSerialId(UnknownSerialId),
     /// A driver names an application that belongs to no driver on this connection.
-    /// The Worker's id or address in a message does not belong to a Worker that registered on this connection.
     #[note(Warn, "ignored a message of a driver: it names an application of another connection")]
     NotItsApplication,
+    /// The Worker's id or address in a message does not belong to a Worker that registered on this connection.
     #[note(Warn, "ignored a message of a Worker that is not registered on this connection")]
     NotItsWorker,
     /// An application is refused.

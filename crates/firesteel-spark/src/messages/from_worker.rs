@@ -39,6 +39,7 @@ pub enum FromWorker {
     WorkerLatestState {
         /// The id that the Worker chose.
         worker: String,
+        /// The executors that have started on the Worker and have not ended (`executors`).
         executors: Vec<RunningExecutor>,
         /// The ids of the cluster drivers that run on the Worker.
         drivers: Vec<String>,
@@ -47,6 +48,7 @@ pub enum FromWorker {
     WorkerSchedulerStateResponse {
         /// The id that the Worker chose.
         worker: String,
+        /// The executors that have started on the Worker and have not ended (`executors`).
         executors: Vec<RunningExecutor>,
         /// The ids of the cluster drivers that run on the Worker.
         drivers: Vec<String>,
