@@ -237,7 +237,7 @@ fn executors_survive_a_master_that_is_started_in_another_directory_and_then_in_t
     let words = "of another Master: this one's state, in";
     let place = elsewhere.display().to_string();
     cluster.master.wait_for_line(&["runs 1 executor", words, &place, "is new", "start it as a new Master"]);
-    cluster.master.wait_for_line(&["has returned with 1 executor", "this Master does not know it"]);
+    cluster.master.wait_for_line(&["has returned with 1 executor", "this Master has no record of it"]);
     assert_eq!(servers(), before);
     cluster.kill_master();
     cluster.start_master();

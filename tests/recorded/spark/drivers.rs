@@ -288,8 +288,8 @@ fn a_reference_that_is_too_large_or_too_deep_is_refused() {
         assert!(graph.set_field(application, "appUiUrl", Value::Object(holder)));
         from_driver(&java::write(&graph, root)).expect_err("it is refused").to_string()
     };
-    let too_large = "the field driver of RegisterApplication: org.apache.spark.rpc.netty.NettyRpcEndpointRef stands \
-                     where a reference of at most 256 values has to";
+    let too_large = "the field driver of RegisterApplication: found org.apache.spark.rpc.netty.NettyRpcEndpointRef \
+                     instead of a reference of at most 256 values";
     for count in [100, 2_000] {
         assert_eq!(chain(count), too_large, "{count}");
     }
