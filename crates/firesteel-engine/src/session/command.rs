@@ -1,5 +1,7 @@
 //! The commands of a session, for help, completion and corrections of mistyped names.
 
+use strsim::osa_distance;
+
 /// The help of all commands, in this order. The help of each command begins with its usage and a summary in one line.
 const HELP: &str = include_str!("commands.txt");
 
@@ -68,31 +70,12 @@ pub fn overview() -> String {
 
 /// The known word that the user probably meant, as a question. Empty if no known word is similar.
 pub(super) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match known.map(|known| (distance(word, known), known)).min() {
+    match known.map(|known| (osa_distance(word, known), known)).min() {
         Some((slips, known)) if slips <= 2 && slips < word.chars().count().max(2) => {
             format!(" (did you mean {known}?)")
         }
         Some(_) | None => String::new(),
     }
-}
-
-/// The edit distance: the number of characters to insert, remove, change, or swap with their neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let change = usize::from(a[i - 1] != b[j - 1]);
-            let mut best = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + change);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -91,26 +91,7 @@ fn meant(suggestion: Option<&str>, otherwise: &str) -> String {
 
 /// The known name that is most like this one. At most `most` letters may differ, and less than half of all.
 pub(super) fn suggested(name: &str, names: &[&'static str], most: usize) -> Option<&'static str> {
-    let distances = names.iter().map(|known| (distance(name, known), *known));
+    let distances = names.iter().map(|known| (strsim::osa_distance(name, known), *known));
     let (distance, nearest) = distances.min()?;
     (distance <= most && distance * 2 < nearest.len().max(3)).then_some(nearest)
-}
-
-/// The number of single-character steps from one text to the other: insert, remove, change, or swap with the next
-/// character.
-fn distance(one: &str, other: &str) -> usize {
-    let [one, other] = [one, other].map(|text| text.chars().collect::<Vec<char>>());
-    let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];
-    for (row, here) in one.iter().enumerate() {
-        let mut next = vec![row + 1];
-        for (column, there) in other.iter().enumerate() {
-            let changed = rows[row][column] + usize::from(here != there);
-            let inserted = (rows[row][column + 1] + 1).min(next[column] + 1);
-            let is_swapped = row > 0 && column > 0 && one[row - 1] == *there && other[column - 1] == *here;
-            let swapped = if is_swapped { rows[row - 1][column - 1] + 1 } else { usize::MAX };
-            next.push(changed.min(inserted).min(swapped));
-        }
-        rows.push(next);
-    }
-    rows[one.len()][other.len()]
 }
