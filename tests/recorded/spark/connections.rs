@@ -88,9 +88,9 @@ fn a_driver_that_registers_again_has_the_same_channel() {
     assert_eq!(driver_said(&bench.hear(other)).0, Channel(1));
 }
 
-#[test]
-fn a_driver_whose_application_has_ended_is_answered_and_takes_another_channel() {
-    let mut bench = Bench::default();
+/// Registers the driver of a recorded connection. Returns its application, and all of its frames: the third one asks
+/// for executors.
+fn registered_driver(bench: &mut Bench) -> (String, Vec<Frame>) {
     let frames = recorded("spark-4.0.1/dynalloc-driver-to-fakemaster");
     bench.hear(frames[1].clone());
     let Ok(FromDriver::RequestExecutors { app, .. }) = from_driver(&opened(&frames[2]).expect("a body").1)
@@ -98,6 +98,13 @@ fn a_driver_whose_application_has_ended_is_answered_and_takes_another_channel() 
         panic!("it asks for executors")
     };
     bench.register(FIRST, &app);
+    (app, frames)
+}
+
+#[test]
+fn a_driver_whose_application_has_ended_is_answered_and_takes_another_channel() {
+    let mut bench = Bench::default();
+    let (_, frames) = registered_driver(&mut bench);
     bench.hear(frames[2].clone());
     let end = ApplicationEnd::Killed { by: "ann@host".to_owned() };
     let told = bench.tell(FIRST, Outbound::Driver(MasterToDriver::ApplicationRemoved(end)));
@@ -134,13 +141,7 @@ fn for_too_few(app: &str, like: &Frame) -> Frame {
 #[test]
 fn a_request_that_is_refused_here_does_not_take_the_answer_of_an_earlier_one() {
     let mut bench = Bench::default();
-    let frames = recorded("spark-4.0.1/dynalloc-driver-to-fakemaster");
-    bench.hear(frames[1].clone());
-    let Ok(FromDriver::RequestExecutors { app, .. }) = from_driver(&opened(&frames[2]).expect("a body").1)
-    else {
-        panic!("it asks for executors")
-    };
-    bench.register(FIRST, &app);
+    let (app, frames) = registered_driver(&mut bench);
     bench.hear(frames[2].clone());
     let refused = bench.hear(for_too_few(&app, &frames[2]));
     assert!(matches!(refused[0], Effect::Note(Note::DriverRefused { .. })), "{refused:?}");
@@ -374,13 +375,7 @@ fn a_stranger_makes_a_connection_hold_no_more_than_its_limits() {
     assert_eq!(bench.hear(later("3.5.7")), [Effect::Note(Note::TooManyPeers { most: 1 })]);
     // Requests that the Master need not answer, or not yet.
     let mut bench = Bench::within(limits);
-    let frames = recorded("spark-4.0.1/dynalloc-driver-to-fakemaster");
-    bench.hear(frames[1].clone());
-    let Ok(FromDriver::RequestExecutors { app, .. }) = from_driver(&opened(&frames[2]).expect("a body").1)
-    else {
-        panic!("it asks for executors")
-    };
-    bench.register(FIRST, &app);
+    let (_, frames) = registered_driver(&mut bench);
     let sent: Vec<_> = (0..3).map(|_| bench.hear(frames[2].clone())).collect();
     assert!(matches!(sent[1][..], [Effect::Say { .. }]), "{sent:?}");
     let [Effect::Note(Note::RequestRefused { reason }), Effect::Send(Frame::Failure { .. })] = &sent[2][..]
