@@ -72,15 +72,6 @@ impl Plan {
     /// Like `start`, in a directory where the test has put files for the daemons.
     pub fn start_in(self, directory: TempDir, workers: usize) -> Cluster {
         let master = Daemon::start(&mut self.master(&directory.path().join(STATE), "0"));
-        self.start_with(master, directory, workers)
-    }
-
-    /// Like `start`, with a Master that is already running.
-    pub fn start_at(self, master: Daemon, workers: usize) -> Cluster {
-        self.start_with(master, tempfile::tempdir().expect("a temporary directory"), workers)
-    }
-
-    fn start_with(self, master: Daemon, directory: TempDir, workers: usize) -> Cluster {
         let mut cluster = Cluster { workers: Vec::new(), master, directory, plan: self };
         for _ in 0..workers {
             let worker = cluster.another_worker(&[]);
