@@ -41,6 +41,8 @@ pub struct Sources {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Files {
+    /// No file.
+    None,
     /// The file `spark-defaults.conf`, if it exists.
     Defaults,
     /// The file that `--properties-file` names, instead of `spark-defaults.conf`.
@@ -125,6 +127,7 @@ impl Sources {
     fn paths(&self) -> Vec<PathBuf> {
         let default = || default_file(&self.environment);
         match &self.files {
+            Files::None => Vec::new(),
             Files::Defaults => default().into_iter().collect(),
             Files::Named(path) => vec![path.clone()],
             Files::NamedThenDefaults(path) => std::iter::once(path.clone()).chain(default()).collect(),

@@ -67,6 +67,16 @@ fn a_file_that_is_named_replaces_the_default_file_unless_both_are_wanted() {
 }
 
 #[test]
+fn no_default_file_is_read_where_none_is_wanted() {
+    let directory = directory();
+    write(directory.path(), "spark-defaults.conf", "spark.cores.max 8\n");
+    let variables = [("SPARK_CONF_DIR", directory.path().to_str().expect("it is UTF-8"))];
+    let value = |files| found(&sources(Reader::Application, &[], files, &variables), keys::CORES_MAX);
+    assert_eq!(value(Files::Defaults).map(|it| it.0).as_deref(), Some("8"));
+    assert_eq!(value(Files::None), None);
+}
+
+#[test]
 fn the_directory_of_configuration_stands_before_sparks_home_even_if_it_is_empty() {
     let directory = directory();
     write(directory.path(), "conf/spark-defaults.conf", "spark.cores.max 8\n");

@@ -23,7 +23,7 @@ pub(in crate::cli) struct Conf {
     /// Also read spark-defaults.conf, for properties that --properties-file does not set
     #[arg(long, requires = "properties_file", help_heading = "Properties", hide_short_help = true)]
     load_spark_defaults: bool,
-    /// Read only --conf, and $MASTER for an application
+    /// Read no file, and no environment variable but $MASTER for an application
     #[arg(long, hide = true, conflicts_with = "properties_file")]
     only_conf: bool,
 }
@@ -59,7 +59,10 @@ impl Conf {
     }
 
     pub(in crate::cli) fn sources(&self, reader: Reader) -> Sources {
-        let files = Files::of(self.properties_file.clone(), self.load_spark_defaults);
+        let files = match self.only_conf {
+            true => Files::None,
+            false => Files::of(self.properties_file.clone(), self.load_spark_defaults),
+        };
         let environment = Environment::of_this_process();
         let environment = match (self.only_conf, reader) {
             (false, _) => environment,
@@ -90,4 +93,18 @@ fn checked(loaded: Loaded, reader: Reader, manager: ClusterManager) -> Result<Pr
 /// The help below the options of a command that reads properties.
 pub(in crate::cli) fn help(words: &str, reader: Reader) -> String {
     format!("{words}\n\n{}", reference::help(reader))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_reads_only_its_arguments_reads_no_file() {
+        let conf = Conf { only_conf: true, ..Conf::default() };
+        for reader in [Reader::Application, Reader::Master, Reader::Worker] {
+            assert_eq!(conf.sources(reader).files, Files::None);
+            assert_eq!(Conf::default().sources(reader).files, Files::Defaults);
+        }
+    }
 }
