@@ -22,7 +22,11 @@ pub(super) fn check(master: &ApplicationMaster) -> Result<(), Violation> {
     let described = master.drivers.description().is_some();
     match phase {
         Phase::Idle | Phase::Waiting { .. } => {
-            ensure!("application master", !described, "it waits for its driver, and knows it");
+            ensure!(
+                "application master",
+                !described,
+                "it waits for a driver, although a driver is already known"
+            );
             ensure!(
                 "application master",
                 master.executors.is_empty(),
@@ -31,7 +35,11 @@ pub(super) fn check(master: &ApplicationMaster) -> Result<(), Violation> {
         }
         Phase::Serving | Phase::Stopping { .. } => {
             ensure!("application master", described, "it serves a driver that it does not know");
-            ensure!("application master", manager != Manager::Gone, "it serves, and the manager is gone");
+            ensure!(
+                "application master",
+                manager != Manager::Gone,
+                "it is serving, although the ResourceManager has given up this attempt"
+            );
             let away = master.drivers.away().is_some();
             ensure!(
                 "application master",

@@ -50,7 +50,8 @@ pub fn draws_glyphs() -> bool {
     can_draw(locale.as_deref(), variable("TERM").as_deref())
 }
 
-/// `locale` is the first locale variable that is set, as in the C library. `None` means the locale `C`.
+/// Like [`draws_glyphs`], with the variables as arguments. `locale` is the value of the first locale variable that is
+/// not empty
 fn can_draw(locale: Option<&str>, term: Option<&str>) -> bool {
     let encoding =
         locale.and_then(|locale| locale.split_once('.')).map(|(_, rest)| rest.to_ascii_lowercase());

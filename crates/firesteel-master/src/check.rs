@@ -82,7 +82,7 @@ impl Master {
             let mut rows = self.workers.iter().filter(|row| row.description.label.is_none());
             let room = rows.find(|row| row.offer().fits(&driver.demand()));
             let worker = room.map(|row| &row.description.id);
-            ensure!("master", worker.is_none(), "{} waits, and {worker:?} has room", driver.id);
+            ensure!("master", worker.is_none(), "{} waits, although {worker:?} has room", driver.id);
         }
         Ok(())
     }
@@ -111,8 +111,8 @@ impl Master {
         Ok(())
     }
 
-    /// Checks the result of a pass by queues. A waiting demand may fit only if it is a gang that is too large, or if
-    /// the free resources are reserved.
+    /// Checks the result of a scheduling pass by queues: no waiting demand fits into the free resources that are not
+    /// reserved. A gang fits only if all of its executors fit.
     fn check_queue_scheduling(&self) -> Result<(), Violation> {
         for application in self.applications.queue().filter(|application| application.may_be_served()) {
             for (number, demand) in application.asks() {
@@ -204,7 +204,7 @@ impl Master {
         ensure!(
             "master",
             on_probation.len() == live.count(),
-            "an executor of {id} that has not started, or is proven, is on probation"
+            "the probation list of {id} contains an executor that has not started or has passed probation"
         );
         let starts = on_probation.iter().map(|executor| executor.probation.started());
         ensure!("master", starts.is_sorted(), "the probations of {id} are not in the order of their starts");
@@ -254,7 +254,7 @@ impl Held {
 fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Violation> {
     let unknown_processes = row.unknown_processes.as_ref();
     let are_any = unknown_processes.is_none_or(|some| !some.executors.is_empty() || !some.drivers.is_empty());
-    ensure!("master", are_any, "{id} is given nothing for executors of another state, and has none");
+    ensure!("master", are_any, "{id} is waiting because of executors of another state, but there are none");
     let (total, free) = (row.capacity().total(), row.capacity().free());
     let listed = row.executors.len();
     ensure!(

@@ -46,7 +46,7 @@ pub struct Planned {
     /// The part of the Worker's free amounts that must be kept: what the executors need beyond the amounts of executors
     /// that end in time. Another executor may use it if it gives it back by then.
     pub kept: Amounts,
-    /// The number of executors for which addresses must be kept from those that are free now.
+    /// How many of these executors need addresses of custom resources reserved now, out of the free addresses.
     pub with_addresses: u64,
 }
 
@@ -66,7 +66,8 @@ pub struct Booking<'a> {
     pub executors: u64,
     /// The part of the Worker's free amounts that is kept for the executors.
     pub kept: &'a Amounts,
-    /// The number of executors for which addresses are kept from those that are free now.
+    /// How many of these executors already have addresses of custom resources reserved, out of the addresses that are
+    /// free now.
     pub with_addresses: u64,
 }
 

@@ -49,7 +49,7 @@ impl fmt::Display for Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EnvelopeError {
     /// The bytes have no known format.
-    #[error("a message without a readable sender and receiver")]
+    #[error("cannot read the sender and the receiver of a message")]
     Unreadable,
     /// The bytes begin an authentication handshake.
     #[error("there is no authentication here yet: remove spark.authenticate, and use a trusted network only")]

@@ -44,7 +44,7 @@ pub enum Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// The announced length is below the shortest possible or above the longest allowed length.
-    #[error("a frame of {length} bytes; frames here have {least} to {most}")]
+    #[error("a frame of {length} bytes, but the allowed range is {least} to {most}")]
     Length {
         /// The announced length, in bytes.
         length: i64,
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(refused(&[0, 0, 0, 0, 0, 0, 0, 9, 9]), FrameError::Header);
         assert_eq!(
             refused(b"GET / HTTP/1.1").to_string(),
-            "a frame of 5135603447292250196 bytes; frames here have 9 to 1048576"
+            "a frame of 5135603447292250196 bytes, but the allowed range is 9 to 1048576"
         );
     }
 }

@@ -274,7 +274,11 @@ impl Machine for Worker {
         self.obstacles.check(&self.executors, &self.drivers)?;
         self.executor_directories.check()?;
         let in_use = self.executor_directories.executors().find(|executor| self.executors.lives(executor));
-        ensure!("worker", in_use.is_none(), "the directory of {in_use:?} may be removed though it lives");
+        ensure!(
+            "worker",
+            in_use.is_none(),
+            "the directory of executor {in_use:?} is listed for removal, but the executor is alive"
+        );
         Ok(())
     }
 }

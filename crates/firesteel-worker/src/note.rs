@@ -65,7 +65,7 @@ pub enum Note {
     /// An executor has ended, or could not be started.
     #[note(level_of_end(state), "executor {executor} ended: {state}")]
     ExecutorEnded { executor: ExecutorKey, state: ExecutorState },
-    #[note(Warn, "cannot start executors, and takes none until it can: {error}")]
+    #[note(Warn, "cannot start executors: {error}; accepting no executors until the cause is removed")]
     CannotStart { error: String },
     #[note(Info, "can start executors again")]
     CanStartAgain,
@@ -76,11 +76,14 @@ pub enum Note {
     #[note(Warn, "executor {executor} did not end after SIGTERM: sending SIGKILL")]
     GraceOver { executor: ExecutorKey },
     /// A process is reported for an executor that this Worker does not run, or its start is reported twice.
-    #[note(Warn, "a runner without a row: executor {executor}")]
+    #[note(
+        Warn,
+        "ignored a process report for executor {executor}: it does not run here, or its start was reported before"
+    )]
     UnknownRunner { executor: ExecutorKey },
     #[note(
         Warn,
-        "too many ended executors that no Master has confirmed: no longer reports the end of executor {executor}"
+        "dropped the unconfirmed end of executor {executor}: too many ends wait for a Master's confirmation"
     )]
     EndForgotten { executor: ExecutorKey },
     /// The order to launch a cluster driver was repeated. The driver runs on this Worker, or did before.
@@ -105,7 +108,10 @@ pub enum Note {
     #[note(Warn, "{driver} did not end after SIGTERM: sending SIGKILL")]
     DriverGraceOver { driver: DriverId },
     /// A process is reported for a cluster driver that this Worker does not run, or its start is reported twice.
-    #[note(Warn, "a runner without a row: {driver}")]
+    #[note(
+        Warn,
+        "ignored a process report for {driver}: it does not run here, or its start was reported before"
+    )]
     UnknownDriverRunner { driver: DriverId },
     #[note(
         Info,
@@ -132,7 +138,7 @@ pub enum Note {
     ShuttingDown { executors: usize },
     #[note(Warn, "asked again to shut down: killing {}", count(*executors))]
     ShutdownForced { executors: usize },
-    #[note(Warn, "ending, although {} did not end", counted(*executors, "killed executor"))]
+    #[note(Warn, "exiting with {} still running", counted(*executors, "killed executor"))]
     LeftBehind { executors: usize },
 }
 

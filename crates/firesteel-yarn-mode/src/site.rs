@@ -17,7 +17,8 @@ use firesteel_settings::variables::Environment;
 pub struct Site {
     pub conf: HadoopConf,
     pub user: String,
-    /// The addresses for users: one ResourceManager, or several ResourceManagers of which one is active.
+    /// The addresses at which clients reach the ResourceManager. With high availability there are several, and one is
+    /// active.
     pub resource_managers: Vec<Address>,
 }
 

@@ -39,7 +39,7 @@ pub enum SiteFileError {
 
 /// The properties of a file, in the file's order. Elements without a name or a value are skipped.
 ///
-/// Source: Hadoop 3.4.1, `Configuration`, which also reads files that are included in other files.
+/// Source: Hadoop 3.4.1, `Configuration`. Unlike Hadoop, a file that includes another file is an error
 ///
 /// # Errors
 /// The text is not one of Hadoop's files.

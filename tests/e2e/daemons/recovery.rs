@@ -234,9 +234,15 @@ fn executors_survive_a_master_that_is_started_in_another_directory_and_then_in_t
     cluster.kill_master();
     let elsewhere = cluster.path("elsewhere");
     cluster.start_master_with(&elsewhere, &[]);
-    let words = "of another Master: this one's state, in";
+    let words = "that this Master has no record of";
     let place = elsewhere.display().to_string();
-    cluster.master.wait_for_line(&["runs 1 executor", words, &place, "is new", "start it as a new Master"]);
+    cluster.master.wait_for_line(&[
+        "runs 1 executor",
+        words,
+        &place,
+        "new, empty state",
+        "start it as a new Master",
+    ]);
     cluster.master.wait_for_line(&["has returned with 1 executor", "this Master has no record of it"]);
     assert_eq!(servers(), before);
     cluster.kill_master();

@@ -41,7 +41,7 @@ fn tasks_that_meet_a_shortage_wait_and_do_not_fail() {
     let done = run(map(&master, &["sh", "-c", "sleep 0.2; echo $0", "{}", ":::"]).args(&items));
     assert_eq!(done.code(), 0, "{done}");
     assert_eq!(done.stdout.lines().count(), 80, "{done}");
-    assert_eq!(done.stderr.matches("can start no more tasks for now").count(), 1, "it is said once: {done}");
+    assert_eq!(done.stderr.matches("takes no more tasks for now").count(), 1, "it is said once: {done}");
     assert!(done.stderr.contains("80 succeeded, 0 failed") && !done.stderr.contains("retries"), "{done}");
 }
 
@@ -58,7 +58,7 @@ fn a_worker_that_can_start_no_process_says_so_and_is_not_counted_against_applica
     let mut map = Daemon::spawn(&mut map(&master, &["echo", ":::", "item"]));
     worker.wait_for_line(&[
         "WARN",
-        "cannot start executors, and takes none until it can",
+        "accepting no executors until the cause is removed",
         "Too many open files",
     ]);
     wait_for("the Master to know", || {
@@ -106,7 +106,7 @@ fn a_worker_that_is_given_no_more_threads_later_does_its_work_with_those_that_it
     };
     limit("--nproc=1:");
     let mut map = Daemon::spawn(&mut map(&master, &["echo", ":::", "item"]));
-    worker.wait_for_line(&["WARN", "cannot start executors, and takes none until it can"]);
+    worker.wait_for_line(&["WARN", "accepting no executors until the cause is removed"]);
     limit("--nproc=1024:");
     worker.wait_for_line(&["can start executors again"]);
     assert_eq!(map.wait(), 0, "{}", map.log());

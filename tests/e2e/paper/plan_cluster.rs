@@ -125,7 +125,7 @@ fn a_running_masters_plan_has_what_others_wait_for() {
         done.stdout.contains("Free capacity is reserved for the gang of B (gang), which comes first"),
         "{done}"
     );
-    assert!(done.stdout.contains("B gang: It needs 3 executors at once, and there is room for 2"), "{done}");
+    assert!(done.stdout.contains("B gang: It needs 3 executors together, but there is room for 2"), "{done}");
     assert!(!done.stdout.contains("nothing more"), "{done}");
 }
 

@@ -172,7 +172,7 @@ fn who_does_not_know_the_secret_is_no_executor_of_a_driver() {
             assert_eq!(claim(&driver, &app, executor, secret), refused, "executor {executor}");
         }
     }
-    map.wait_for_line(&["executor 99 is refused", "it does not know the application's secret"]);
+    map.wait_for_line(&["refused executor 99", "it does not know the application's secret"]);
 
     // The secret is in the executor's environment, and nowhere else that other users can see.
     let environment = fs::read(format!("/proc/{pid}/environ")).expect("it runs");

@@ -316,7 +316,7 @@ fn a_master_that_dies_and_comes_back_is_spoken_of_and_keeps_the_session() {
     let mut terminal = Session::start(home.path(), &arguments);
     terminal.wait_for_prompt();
     drop(master);
-    terminal.wait_for("tasks go on; reconnecting");
+    terminal.wait_for("tasks keep running; reconnecting");
     terminal.line("why");
     terminal.wait_for("no Master is connected, and only a Master knows why");
     terminal.line("run echo without a Master");

@@ -481,12 +481,12 @@ fn what_is_no_message_of_a_driver_s_is_named() {
     let answer = &sent_to("spark-4.0.1/master-to-driver", "AppClient")[0];
     assert_eq!(
         from_driver(answer).expect_err("a Master says it").to_string(),
-        "a message of the class org.apache.spark.deploy.DeployMessages$RegisteredApplication, which is not known here"
+        "unknown message class org.apache.spark.deploy.DeployMessages$RegisteredApplication"
     );
     let null = [0xac, 0xed, 0, 5, 0x70];
     assert_eq!(from_driver(&null), Err(Unreadable::Unknown("null".to_owned())));
     assert_eq!(
         from_driver(b"GET /").expect_err("it is HTTP").to_string(),
-        "this is no stream of Java objects, at byte 4"
+        "not a stream of Java objects, at byte 4"
     );
 }

@@ -260,7 +260,7 @@ fn a_worker_that_is_called_registers_as_the_master_knows_it() {
     let mut broken = WorkerDescription::clone(&worker);
     broken.callback = Bytes::from_static(b"nothing");
     let uncallable = Connection::calling(Called::Worker(Box::new(broken)), None).expect_err("it is garbage");
-    assert_eq!(uncallable.to_string(), "what was kept of its registration cannot be read");
+    assert_eq!(uncallable.to_string(), "cannot read the stored registration");
     let told =
         connection.apply(Timestamp::from_millis(1), Event::Outgoing { channel: FIRST, message: employed() });
     let id = WorkerId::new(worker.id.as_str());

@@ -97,7 +97,7 @@ pub enum AllocateFailure {
     #[error("the manager does not know that the application is registered")]
     NotRegistered,
     /// The manager has ended this attempt at the application, or has begun another one.
-    #[error("the manager has given up this attempt")]
+    #[error("the ResourceManager has ended or replaced this attempt of the application")]
     Replaced,
     #[error("{0}")]
     Failed(String),

@@ -132,7 +132,7 @@ impl Amount {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no amount of a resource: write a number and perhaps a unit, such as 2 or 2G")]
+#[error("{0:?} is not an amount of a resource: write a number, optionally with a unit, such as 2 or 2G")]
 pub struct BadAmount(pub String);
 
 /// Parses digits and optional letters. The letters `g`, `t` and `p` become upper case.

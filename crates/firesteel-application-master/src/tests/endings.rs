@@ -185,7 +185,7 @@ fn an_attempt_that_the_manager_has_given_up_leaves_without_a_word() {
     let mut bench = Bench::with(last(Mode::Client), description(ExecutorLimit::AtMost(1)));
     bench.call();
     let effects = bench.apply(Event::AllocateFailed(AllocateFailure::Replaced));
-    let words = "the manager has given up this attempt";
+    let words = "the ResourceManager has ended or replaced this attempt of the application";
     assert_eq!(effects, [exit(FinalStatus::Failed, 12, words, Staging::Needed)]);
 }
 

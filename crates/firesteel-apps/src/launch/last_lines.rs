@@ -23,7 +23,8 @@ const LINES: u64 = 5;
 /// Maximum number of characters per line.
 const LONGEST: usize = 300;
 
-/// The timeout for the answers of the Master and the Worker. During this time, events wait.
+/// The timeout for fetching the last lines of one executor's log from the Master and the Worker. The launcher handles
+/// no other events while it waits.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Fetches the last lines of failed executors.

@@ -69,9 +69,7 @@ pub enum OfferError {
         second: String,
         name: String,
     },
-    #[error(
-        "{found} files are more than the {MOST_FILES} that can be brought along: pack them into an archive"
-    )]
+    #[error("too many files: {found} (at most {MOST_FILES}); pack them into an archive")]
     TooMany { found: usize },
     /// Reading was stopped, because its caller no longer waits.
     #[error("stopped")]
@@ -302,7 +300,7 @@ mod tests {
         );
         let many: Vec<String> = (0..1001).map(|number| number.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(said(&many, &[]).starts_with("1001 files are more than the 1000"));
+        assert!(said(&many, &[]).starts_with("too many files: 1001 (at most 1000)"));
     }
 
     #[tokio::test]

@@ -54,10 +54,10 @@ pub enum UnpackError {
     #[error("its entry {entry:?} leads through its link {link:?}")]
     Through { entry: PathBuf, link: PathBuf },
     /// An earlier entry has the path of this entry, or of one of its parents.
-    #[error("its entry {entry:?} cannot be where its entry {by:?} is")]
+    #[error("its entry {entry:?} conflicts with the earlier entry {by:?}")]
     Taken { entry: PathBuf, by: PathBuf },
     /// A hard link whose target is not an earlier file.
-    #[error("its hard link {entry:?} is another name for {target:?}, which is no file before it")]
+    #[error("its hard link {entry:?} refers to {target:?}, which is not an earlier file in the archive")]
     NoTarget { entry: PathBuf, target: PathBuf },
     /// The name of an entry, or the target of a link, is empty, too long, or has a NUL byte.
     #[error("the name or target of its entry {entry:?} is empty, too long, or has a NUL byte")]

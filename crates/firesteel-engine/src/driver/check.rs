@@ -63,7 +63,12 @@ fn check_peers(driver: &Driver) -> Result<(), Violation> {
     for (peer, new_executor) in &driver.early {
         ensure!("driver", !is_registered(*peer), "connection {peer} is early and registered");
         let is_due = app == Some(&new_executor.app) && driver.executors.is_known(new_executor.executor);
-        ensure!("driver", !is_due, "executor {} waits, and the Master has told of it", new_executor.executor);
+        ensure!(
+            "driver",
+            !is_due,
+            "executor {} still waits to be announced, although the Master has announced it",
+            new_executor.executor
+        );
     }
     for peer in driver.closing.iter() {
         ensure!("driver", !is_registered(peer), "connection {peer} is closing and registered");
@@ -72,7 +77,7 @@ fn check_peers(driver: &Driver) -> Result<(), Violation> {
     ensure!(
         "driver",
         unanswered == 0 || driver.registration.master().is_some(),
-        "{unanswered} questions wait for a Master, and there is none"
+        "{unanswered} questions wait for an answer, but no Master is connected"
     );
     Ok(())
 }

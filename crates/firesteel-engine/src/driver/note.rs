@@ -26,7 +26,7 @@ pub enum Note {
     MasterUnreachable { master: Address, error: String, patience: ConnectTimeout },
     #[note(Info, "registered with {} as {app}", master.url())]
     Registered { app: AppId, master: Address },
-    #[note(Warn, "lost the connection to {}: tasks go on; reconnecting", master.url())]
+    #[note(Warn, "lost the connection to {}: tasks keep running; reconnecting", master.url())]
     MasterLost { master: Address },
     /// Two Masters both claim to lead.
     #[note(Warn, "{_0}")]
@@ -39,7 +39,7 @@ pub enum Note {
     ExecutorAdded { executor: ExecutorId, worker: WorkerId, host: String, cores: Cores, memory: MiB },
     #[note(Info, "executor {executor} on {host} is ready: {}", counted(cores.0, "core"))]
     ExecutorRegistered { executor: ExecutorId, profile: ProfileId, host: String, cores: Cores },
-    #[note(Warn, "executor {executor} is refused: {reason}")]
+    #[note(Warn, "refused executor {executor}: {reason}")]
     ExecutorRefused { executor: ExecutorId, reason: RefusedExecutor },
     /// The executor has a running process, which the driver has ended.
     #[note(
@@ -180,11 +180,11 @@ pub enum Request {
 /// Why an excluded executor is readmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Readmission {
-    #[display("is no longer excluded: its time is over")]
+    #[display("is no longer excluded: its exclusion has expired")]
     TimeIsUp,
     #[display("is no longer excluded: no other executor is left")]
     NoOtherLeft,
-    #[display("was excluded for its time: one task is tried there")]
+    #[display("is tried with one task: its exclusion has expired")]
     OnTrial,
     /// A task succeeded on the executor or host, or has run there for long.
     #[display("is no longer excluded: a task that was tried did not fail")]
@@ -228,8 +228,8 @@ pub enum MasterStatus {
 
 fn short(running: usize) -> (&'static str, &'static str) {
     match running {
-        0 => ("can start nothing for now", "no task fails for that, and it will try again"),
-        _ => ("can start no more tasks for now", "no task fails for that, and it takes others as some end"),
+        0 => ("takes no tasks for now", "it retries soon, and no task counts as failed"),
+        _ => ("takes no more tasks for now", "it takes others as some end, and no task counts as failed"),
     }
 }
 

@@ -11,7 +11,11 @@ pub(super) fn check(launcher: &Launcher) -> Result<(), Violation> {
     launcher.effects.check("launcher")?;
     match launcher.phase {
         Phase::Running => {
-            ensure!("launcher", launcher.met().is_none(), "its executors have ended, and it goes on");
+            ensure!(
+                "launcher",
+                launcher.met().is_none(),
+                "all executors have ended, but the launcher keeps running"
+            );
             let any = launcher.final_ends.first().is_some();
             ensure!(
                 "launcher",

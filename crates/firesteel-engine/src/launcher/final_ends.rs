@@ -14,8 +14,8 @@ const NOT_STARTED: i32 = 127;
 pub(super) struct FinalEnds {
     /// The exit code of the first executor that ended, and the greatest exit code of all.
     codes: Option<(i32, i32)>,
-    /// The cores left for other executors: the application's maximum at its Master, minus the cores of the ended
-    /// executors. [`Cores::UNLIMITED`]: there is no maximum.
+    /// The application's maximum number of cores at its Master, minus the cores of the executors that have ended and
+    /// are not replaced. [`Cores::UNLIMITED`]: no maximum.
     max_cores: Cores,
 }
 

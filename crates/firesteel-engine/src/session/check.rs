@@ -16,19 +16,23 @@ pub(super) fn check(state: &State) -> Result<(), Violation> {
     let depth = state.depth;
     ensure!("session", depth <= DEPTH, "{depth} files are read one inside the other");
     if state.is_script() {
-        ensure!("session", state.missing.is_none(), "a script is told what is missing");
-        ensure!("session", !state.was_warned, "a script is warned of its tasks");
+        ensure!(
+            "session",
+            state.missing.is_none(),
+            "a script session has a deadline for reporting missing executors"
+        );
+        ensure!("session", !state.was_warned, "a script session has warned about running tasks");
     }
     let is_open = |task| state.tasks.get(task).is_some_and(|row| row.end.is_none());
     match state.wait {
         Wait::Line => ensure!("session", depth == 0, "a line is wanted before all commands are served"),
         Wait::Task(task) | Wait::BackgroundTask(task) => {
-            ensure!("session", is_open(task), "task {task} is waited for, and has ended");
+            ensure!("session", is_open(task), "the session waits for task {task}, which has ended");
         }
         Wait::Piece(task) | Wait::More(task) => {
             let place = state.tasks.get(task).map(|row| row.place);
             let has_record = place != Some(RunMode::Foreground);
-            ensure!("session", has_record, "task {task} is watched, and has no record");
+            ensure!("session", has_record, "task {task} is watched, but its output is not recorded");
         }
         Wait::Map(first) => {
             let next: TaskId = state.next;

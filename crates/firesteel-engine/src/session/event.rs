@@ -61,7 +61,8 @@ pub enum Event {
     Deadline,
 }
 
-/// Why recorded output is incomplete, as a clause about the output.
+/// Why recorded output is incomplete. The text completes the sentence "the output of task 3 ..", for example `cannot be
+/// kept in /tmp/x: No space left on device`.
 pub type Loss = String;
 
 /// The printed piece of recorded output.

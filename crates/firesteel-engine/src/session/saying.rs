@@ -79,7 +79,7 @@ pub enum Message {
     TasksRun(usize),
     /// Lines cannot be read any more, for this reason.
     LinesFailed(String),
-    /// The application has ended for a reason other than the session.
+    /// The application has ended, although the session did not end it.
     Over(driver::Ending),
 }
 

@@ -85,7 +85,7 @@ impl Master {
         workers.chain(applications).chain(drivers).map(Step::Row).chain(executors)
     }
 
-    /// Copies of the cluster drivers by number, from this number on.
+    /// Returns each cluster driver's number and a copy of its view, in ascending order, starting at `number`.
     fn driver_views(&self, number: u64) -> impl Iterator<Item = (u64, DriverView)> {
         self.drivers.from(number).map(|(number, driver)| match driver {
             Ok(live) => (number, self.view_of_driver(live)),
@@ -121,7 +121,7 @@ impl Master {
         ApplicationView { executors, ..self.row_of(app) }
     }
 
-    /// Copies of a live application's remembered executors, live and ended, by number, from this number on.
+    /// Returns copies of a live application's executors, live and ended, in ascending order, starting at this number.
     pub(crate) fn executors_from(
         &self,
         app: &Application,

@@ -22,7 +22,7 @@ pub enum Contradiction {
     #[display("it still has executors")]
     HasExecutors,
     /// The record names a cluster driver that does not exist, or does not run.
-    #[display("there is no cluster driver {_0} of which this can be true")]
+    #[display("cluster driver {_0} is unknown, or is in a state that excludes this record")]
     NoDriver(u64),
     #[display("it still has cluster drivers")]
     HasDrivers,

@@ -159,7 +159,7 @@ impl Master {
         self.end_executor_that_used(now, executor, end, None);
     }
 
-    /// Ends an executor whose Worker has reported its usage.
+    /// Like `end_executor`. `used` is the resource usage that the Worker reported, if it reported any.
     fn end_executor_that_used(
         &mut self,
         now: Timestamp,

@@ -230,7 +230,7 @@ impl Master {
         self.repeat_driver_orders((slot, worker), arrived);
     }
 
-    /// Records that a Worker sent a message. If the Worker was late, it is served like the others again.
+    /// Records when a Worker last sent a message. If the Worker was late, it no longer counts as late.
     fn hear_worker(&mut self, slot: Slot, at: Timestamp) {
         if self.workers.hear(slot, at, self.config.worker_timeout) {
             let worker = self.workers.row(slot).description.id.clone();

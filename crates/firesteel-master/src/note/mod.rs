@@ -95,19 +95,19 @@ pub enum Note {
     DriverKillAsked { driver: DriverId, by: String },
     #[note(Info, "{driver} is {state}")]
     DriverEnded { driver: DriverId, state: DriverState },
-    #[note(Warn, "{worker} runs {driver}, which is not to run there: stopping it")]
+    #[note(Warn, "{worker} runs {driver}, which should not run there: stopping it")]
     UnknownDriver { driver: DriverId, worker: WorkerId },
     /// Resources are reserved for a gang that does not fit yet. Its start is known if enough running applications have
     /// estimated run times.
     #[note(
         Info,
-        "{app} waits for {executors} executors at once: reserved room on {}{}",
+        "reserved room on {} for {app}, which needs {executors} executors together{}",
         counted(*workers, "Worker"),
-        at.map(|at| format!(", and expected to start at {at}")).unwrap_or_default()
+        at.map(|at| format!("; expected start: {at}")).unwrap_or_default()
     )]
     Reserved { app: AppId, executors: u64, workers: usize, at: Option<Timestamp> },
     /// A gang would not fit even if every Worker were empty. The Master tries again when Workers register.
-    #[note(Warn, "{app} needs {executors} executors at once, and all Workers together have room for {room}")]
+    #[note(Warn, "{app} needs {executors} executors together, but all Workers have room for {room}")]
     GangNeverFits { app: AppId, executors: u64, room: u64 },
     #[note(Info, "launching executor {executor} on {worker} with {} and {memory}", counted(cores.0, "core"))]
     ExecutorLaunched { executor: ExecutorKey, worker: WorkerId, cores: Cores, memory: MiB },
@@ -131,7 +131,7 @@ pub enum Note {
     /// stores its state.
     #[note(
         Warn,
-        "{worker} runs {} of another Master: this one's state, in {place}, is new. {}",
+        "{worker} runs {} that this Master has no record of: it started with new, empty state in {place}. {}",
         executors_and_drivers(*executors as u64, *drivers as u64),
         Advice(*remaining)
     )]
@@ -185,8 +185,8 @@ impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "They go on for {} s, and then they are ended. To keep them, stop this Master now and start it where the old state \
-             is; to end them at once, start it as a new Master",
+            "They keep running for {} s and are then stopped. To keep them, stop this Master now and start it where the old \
+             state is; to stop them immediately, start it as a new Master",
             self.0.as_secs()
         )
     }

@@ -375,8 +375,8 @@ impl Master {
         self.sites(application).map(free).fold(0, u64::saturating_add)
     }
 
-    /// The number of a demand's executors that fit on empty Workers. Workers that get no new executors for now also
-    /// count, because they may get some later.
+    /// The number of a demand's executors that would fit if all Workers were empty. Workers that currently get no new
+    /// executors count, too.
     fn whole_room(&self, application: &Application, demand: &Demand) -> u64 {
         let each = self.whole_offers(application).map(|offer| offer.executors_that_fit(demand));
         each.fold(0, u64::saturating_add)

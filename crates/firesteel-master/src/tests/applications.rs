@@ -136,11 +136,11 @@ fn resources_that_no_explanation_could_tell_are_refused_with_the_reason() {
     assert_eq!((refused(named(100)), refused(many(16))), (None, None));
     assert_eq!(
         refused(named(101)).as_deref(),
-        Some("refused: the name of a custom resource cannot have 101 bytes: at most 100")
+        Some("refused: the name of a custom resource has 101 bytes; at most 100 are allowed")
     );
     assert_eq!(
         refused(many(17)).as_deref(),
-        Some("refused: nobody can have 17 custom resources: at most 16")
+        Some("refused: a resource profile has 17 custom resources; at most 16 are allowed")
     );
 }
 

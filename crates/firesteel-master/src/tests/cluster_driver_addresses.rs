@@ -64,7 +64,7 @@ fn resources_that_nobody_can_have_are_refused() {
     let many: ResourceAmounts = (0..17).map(|n| (format!("r{n}"), Amount::Whole(1))).collect();
     let part: ResourceAmounts = [("gpu".to_owned(), "0.5".parse().expect("it is an amount"))].into();
     for (needs, words) in [
-        (many, "nobody can have 17 custom resources: at most 16"),
+        (many, "a resource profile has 17 custom resources; at most 16 are allowed"),
         (part, "0.5 of gpu is asked for, and this Master gives only whole addresses"),
     ] {
         let message = ClientToMaster::RequestSubmitDriver(Box::new(with(&wanted(1, 512, false), needs)));

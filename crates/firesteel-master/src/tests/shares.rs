@@ -109,8 +109,7 @@ fn a_kind_is_given_where_it_is_named_and_told_under_the_name_that_was_asked_for(
     }
     let mut bench = bench(gpus);
     let refused = submit(&mut bench, asking(&[("gpu", "1"), ("gpu:T4", "1")], 1));
-    let sentence =
-        "refused: nobody can ask for a resource both with a kind and without, as for gpu and gpu:A100";
+    let sentence = "refused: a resource profile cannot ask for the same resource with and without a kind, such as gpu and gpu:A100";
     assert_eq!(refusal(&refused).as_deref(), Some(sentence));
 }
 

@@ -307,7 +307,7 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
-/// Reads a number of addresses from a format for people.
+/// Reads a number of addresses from a human-readable format, such as JSON or TOML.
 struct NumberVisitor;
 
 impl Visitor<'_> for NumberVisitor {

@@ -1,4 +1,4 @@
-//! Custom resources as text, as in messages, files and sentences.
+//! Text formats of custom resources, for messages, files and user-visible sentences.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -420,7 +420,7 @@ impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
         }
         let others = connected.count();
         (!self.is_seeking() && others > 0)
-            .then(|| format!("nobody is sought, and {others} Masters are connected"))
+            .then(|| format!("no Master is being searched for, but {others} Masters are connected"))
     }
 }
 

@@ -113,7 +113,7 @@ pub struct ImpairedWorker {
 pub enum Blocker {
     /// The application starts with several executors at once.
     #[display(
-        "it needs {executors} executors at once, and there is room for {}{}",
+        "it needs {executors} executors together, but there is room for {}{}",
         room_words(*room),
         reserved_on(kept.len())
     )]
@@ -128,7 +128,7 @@ pub enum Blocker {
     /// The application starts with several executors at once, but not so many fit on the Workers, even if these were
     /// empty.
     #[display(
-        "it needs {executors} executors at once, and all Workers together have room for {room}: it can \
+        "it needs {executors} executors together, but all Workers have room for {room}: it can \
         never begin on this cluster"
     )]
     NeverFits {

@@ -295,7 +295,7 @@ pub enum KillDriverAnswer {
     },
     /// The cluster driver was still waiting for a Worker, and will not start.
     Killed {
-        /// The id of the cluster driver that waited.
+        /// The id of the cluster driver, which will not start.
         driver: DriverId,
     },
     Over {

@@ -195,13 +195,15 @@ pub enum UnsoundProfile {
     #[error("an executor cannot have {0} of memory")]
     Memory(MiB),
     /// There are more custom resources than allowed.
-    #[error("nobody can have {0} custom resources: at most {most}", most = ResourceProfile::MOST_RESOURCES)]
+    #[error("a resource profile has {0} custom resources; at most {most} are allowed", most = ResourceProfile::MOST_RESOURCES)]
     Resources(usize),
     /// The name of a custom resource is too long: it has this many bytes.
-    #[error("the name of a custom resource cannot have {0} bytes: at most {most}", most = ResourceProfile::LONGEST_NAME)]
+    #[error("the name of a custom resource has {0} bytes; at most {most} are allowed", most = ResourceProfile::LONGEST_NAME)]
     Name(usize),
     /// The profile asks for the same resource with a kind and without one, such as `gpu` and `gpu:A100`.
-    #[error("nobody can ask for a resource both with a kind and without, as for gpu and gpu:A100")]
+    #[error(
+        "a resource profile cannot ask for the same resource with and without a kind, such as gpu and gpu:A100"
+    )]
     Overlapping,
 }
 

@@ -24,7 +24,7 @@ pub struct Queue {
 pub enum QueueError {
     /// The text is not `NAME=WEIGHT`. The name consists of letters, digits, `-`, `_` and `.`, and the weight has a
     /// limit.
-    #[error("{text:?} is no queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
+    #[error("{text:?} is not a queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
     Unsound { text: String },
     #[error("there are two queues called {name}")]
     Twice { name: String },
@@ -157,9 +157,9 @@ mod tests {
     #[test]
     fn what_is_no_queue_is_told() {
         for (text, said) in [
-            ("prod=0", "\"prod=0\" is no queue: write NAME=WEIGHT, with a weight from 1 to 1000000"),
-            ("=3", "\"=3\" is no queue: write NAME=WEIGHT, with a weight from 1 to 1000000"),
-            ("a b=3", "\"a b=3\" is no queue: write NAME=WEIGHT, with a weight from 1 to 1000000"),
+            ("prod=0", "\"prod=0\" is not a queue: write NAME=WEIGHT, with a weight from 1 to 1000000"),
+            ("=3", "\"=3\" is not a queue: write NAME=WEIGHT, with a weight from 1 to 1000000"),
+            ("a b=3", "\"a b=3\" is not a queue: write NAME=WEIGHT, with a weight from 1 to 1000000"),
             ("a=1,a=2", "there are two queues called a"),
         ] {
             assert_eq!(text.parse::<Queues>().expect_err(text).to_string(), said);

@@ -27,10 +27,10 @@ pub enum Called {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Uncallable {
     /// The stored registration of the peer cannot be read.
-    #[error("what was kept of its registration cannot be read")]
+    #[error("cannot read the stored registration")]
     Unreadable,
     /// The classes of the peer's release of Spark are unknown.
-    #[error("it is of a release of Spark that is not known here")]
+    #[error("it runs an unknown release of Spark")]
     UnknownRelease,
 }
 

@@ -13,16 +13,16 @@ use crate::translate::{Unfit, UnfitWorker};
 #[kind("spark connection note")]
 pub enum Note {
     /// The other side has ended the connection.
-    #[note(Info, "connection of Spark's ended")]
+    #[note(Info, "it ended")]
     Ended,
     /// The connection is closed, because no peer has registered in time.
-    #[note(Info, "nobody registered on a connection of Spark's")]
+    #[note(Info, "closed: no peer registered in time")]
     Mute,
     /// The connection broke.
     #[note(Warn, "{_0}")]
     Broken(String),
     /// A request was answered with a failure.
-    #[note(Warn, "a request is refused: {reason}")]
+    #[note(Warn, "refused a request: {reason}")]
     RequestRefused {
         /// The text of the failure.
         reason: String,
@@ -34,16 +34,19 @@ pub enum Note {
     #[note(Warn, "{_0}")]
     Unreadable(Unreadable),
     /// A message is for an endpoint that a Master does not have.
-    #[note(Warn, "a message to the endpoint {endpoint}, which is not here")]
+    #[note(Warn, "ignored a message to the unknown endpoint {endpoint}")]
     NoSuchEndpoint {
         /// The endpoint's name.
         endpoint: String,
     },
     /// A message does not contain the address that its sender uses for the Master.
-    #[note(Warn, "a message to a Master without its address")]
+    #[note(Warn, "ignored a message that does not contain the Master's address")]
     NoAddress,
     /// A request that needs an answer came as a message without an answer.
-    #[note(Warn, "a question without a number")]
+    #[note(
+        Warn,
+        "ignored a request that was sent as a message without a request id, so it cannot be answered"
+    )]
     NoNumber,
     /// Too many peers have registered on the connection.
     #[note(
@@ -83,7 +86,7 @@ pub enum Note {
     #[note(Warn, "ignored a message of a Worker that is not registered on this connection")]
     NotItsWorker,
     /// An application is refused.
-    #[note(Warn, "application {name:?} is refused: {unfit}")]
+    #[note(Warn, "refused application {name:?}: {unfit}")]
     ApplicationRefused {
         /// The application's name.
         name: String,
@@ -91,13 +94,13 @@ pub enum Note {
         unfit: Unfit,
     },
     /// A driver asks for executors that cannot be provided.
-    #[note(Warn, "a driver's request is refused: {unfit}")]
+    #[note(Warn, "refused a driver's request: {unfit}")]
     DriverRefused {
         /// Why the request is refused.
         unfit: Unfit,
     },
     /// A Worker is refused.
-    #[note(Warn, "Worker {name} is refused: {unfit}")]
+    #[note(Warn, "refused Worker {name}: {unfit}")]
     WorkerRefused {
         /// The Worker's id.
         name: String,
@@ -113,7 +116,7 @@ pub enum Note {
         drivers: Vec<String>,
     },
     /// A cluster driver is refused.
-    #[note(Warn, "a cluster driver is refused: {unfit}")]
+    #[note(Warn, "refused a cluster driver: {unfit}")]
     ClusterDriverRefused {
         /// Why the cluster driver is refused.
         unfit: UnfitDriver,

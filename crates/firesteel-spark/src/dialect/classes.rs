@@ -230,8 +230,8 @@ pub(crate) static RESOURCE_INFORMATION: Described = Described::new(
     &[("addresses", "[Ljava/lang/String;"), ("name", STRING)],
 );
 
-/// With Scala 2.12 it also has a field for each state. These fields are left out: the receiver uses its own
-/// `ExecutorState$` instead.
+/// The class `ExecutorState$`. In Scala 2.12 builds the class also has one field per state. Firesteel omits these
+/// fields, because the receiver uses its own `ExecutorState$` object.
 pub(crate) static EXECUTOR_STATE: Described = Described::new(
     "org.apache.spark.deploy.ExecutorState$",
     each(-5_815_532_128_903_053_669, -8_560_923_695_513_481_875),

@@ -40,7 +40,7 @@ pub struct ReadError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// The magic number or the version is wrong.
-    #[error("this is no stream of Java objects")]
+    #[error("not a stream of Java objects")]
     Header,
     /// The bytes end within the stream.
     #[error("the stream of Java objects ends too early")]

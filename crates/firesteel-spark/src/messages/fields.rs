@@ -13,7 +13,7 @@ pub enum Unreadable {
     #[error(transparent)]
     Stream(#[from] ReadError),
     /// The message's class is not one of the known messages.
-    #[error("a message of the class {0}, which is not known here")]
+    #[error("unknown message class {0}")]
     Unknown(String),
     /// The class lacks a field that the message needs.
     #[error("{class} without the field {field}")]

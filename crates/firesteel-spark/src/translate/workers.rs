@@ -32,10 +32,10 @@ pub enum UnfitWorker {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unordered {
     /// The executor is a program. A Worker of Spark starts only Spark's Java classes.
-    #[error("a Worker of Spark's runs only executors of Spark's")]
+    #[error("one of Spark's own Workers can start only Spark's Java executors")]
     Program,
     /// A number exceeds Spark's range.
-    #[error("a number is greater than any of Spark's")]
+    #[error("a number is greater than Spark's types can hold")]
     Number(#[from] TryFromIntError),
 }
 

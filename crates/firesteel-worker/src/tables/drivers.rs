@@ -339,7 +339,7 @@ impl Drivers {
             ensure!(
                 "worker",
                 shutdown.wants_master() || *shutdown == ShutdownPhase::Over || row.stage.is_unwanted(),
-                "{driver} was not asked to end in {shutdown:?}"
+                "the Worker is in shutdown phase {shutdown:?}, but {driver} was not asked to end"
             );
         }
         let live = self.unconfirmed.iter().find(|(_, (state, _))| *state == DriverState::Running);

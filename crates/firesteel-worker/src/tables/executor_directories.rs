@@ -99,7 +99,11 @@ impl ExecutorDirectories {
 
     pub(crate) fn check(&self) -> Result<(), Violation> {
         let (places, rows) = (self.places.len(), self.oldest_first.len());
-        ensure!("worker", places == rows, "{places} places of {rows} kept directories");
+        ensure!(
+            "worker",
+            places == rows,
+            "{rows} directories are kept, but {places} executors have a position"
+        );
         Ok(())
     }
 }

@@ -166,7 +166,11 @@ impl Obstacles {
             Process::Driver(driver) => drivers.lives(driver),
         };
         let over = self.failed.iter().find(|(process, _)| !lives(process));
-        ensure!("worker", over.is_none(), "{over:?} is over, and would be reported once more");
+        ensure!(
+            "worker",
+            over.is_none(),
+            "a process of {over:?} is no longer listed as alive, but its failed start would still be reported"
+        );
         let is_tried = self.processes.is_none() || !matches!(self.phase, Phase::Idle);
         ensure!("worker", is_tried, "it starts nothing, and never tries to");
         Ok(())

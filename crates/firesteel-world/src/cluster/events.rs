@@ -1,5 +1,5 @@
-//! Gives events to nodes. The node's machine applies each event, and its effects are compared with the laws and
-//! performed.
+//! Delivers events to nodes. The node's state machine applies the event. The world then checks the effects against the
+//! laws
 
 use firesteel_engine::driver;
 use firesteel_master as master;

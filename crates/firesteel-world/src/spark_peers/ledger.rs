@@ -1,4 +1,4 @@
-//! The second set of books: the peers on each connection, and the required effects of each event.
+//! The ledger: an independent record of the peers on each connection, and the effects that each event must have.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -55,7 +55,7 @@ struct ChannelBooks {
     apps: BTreeSet<String>,
     /// The peer's requests that the Master must still answer, oldest first.
     pending: VecDeque<i64>,
-    /// The Worker and the token under which the channel is in the directory of Workers.
+    /// The key of the channel's entry in the directory of Workers: the Worker's id and its token. `None`: no entry.
     entered: Option<(WorkerId, Secret)>,
 }
 

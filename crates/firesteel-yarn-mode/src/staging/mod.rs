@@ -79,9 +79,7 @@ pub enum StagingError {
         name: String,
     },
     /// The format of the archive is not supported.
-    #[error(
-        "{word:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
-    )]
+    #[error("cannot unpack {word:?}: its name must end with .tar, .tar.gz, .tgz, .zip or .jar")]
     Format { word: String },
     #[error("two files would both be called {name:?}: give one another name, as in PATH#NAME")]
     Twice { name: String },

@@ -22,7 +22,7 @@ pub enum TokenFileFormat {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedTokens {
     /// The file begins with other bytes.
-    #[error("it is no token file: it does not begin with HDTS")]
+    #[error("it is not a token file: it does not begin with HDTS")]
     NoMagic,
     /// The format is unknown. Perhaps a later version wrote the file.
     #[error("its format is {format}; 0 and 1 are known")]

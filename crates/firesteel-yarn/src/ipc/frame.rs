@@ -26,7 +26,7 @@ pub enum FrameError {
     #[error("it speaks another version: {message}")]
     OtherVersion { message: String },
     /// A part of the frame cannot be decoded.
-    #[error("it sent what cannot be read: {0}")]
+    #[error("cannot decode what it sent: {0}")]
     Undecodable(#[from] prost::DecodeError),
     #[error("{0}")]
     Io(#[from] io::Error),

@@ -10,7 +10,7 @@ const NUMBER_BITS: u32 = 40;
 
 /// The error that a text is not an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {what}; one looks like {example}")]
+#[error("`{text}` is not a valid {what}, such as {example}")]
 pub struct NoId {
     /// The text that was read.
     pub text: String,
@@ -213,7 +213,7 @@ mod tests {
         let error = "application_1".parse::<ApplicationId>().expect_err("a number is missing");
         assert_eq!(
             error.to_string(),
-            "`application_1` is no application id; one looks like application_1700000000123_0007"
+            "`application_1` is not a valid application id, such as application_1700000000123_0007"
         );
     }
 

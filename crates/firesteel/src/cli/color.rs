@@ -8,7 +8,7 @@ use clap::{ColorChoice, ValueEnum};
 /// Where colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Colors {
-    /// On terminals that can, unless NO_COLOR is set; everywhere if CLICOLOR_FORCE is
+    /// Only on terminals that support colour. NO_COLOR disables it, CLICOLOR_FORCE enables it everywhere
     #[default]
     Auto,
     /// Always

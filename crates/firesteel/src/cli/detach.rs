@@ -25,7 +25,7 @@ use tokio::process::{Child, Command};
 use super::block_on;
 use super::exit::{Exit, Failure};
 
-/// The variable that names the directory of the run for the second process.
+/// The environment variable that passes the directory of a detached run to the second process, which runs the driver.
 const DIRECTORY: &str = "FIRESTEEL_DETACHED_RUN";
 
 /// The interval at which the first process checks whether the second process's application is registered.

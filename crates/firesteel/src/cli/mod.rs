@@ -64,9 +64,9 @@ enum Command {
     Explain(explain::Args),
     /// Kill applications and cluster drivers
     Kill(kill::Args),
-    /// Have Workers leave in order: they get no more executors, and end with the last one
+    /// Decommission Workers: they accept no new executors, and exit when their last executor ends
     Decommission(decommission::Args),
-    /// Show what has ended: applications and drivers, with what they came to and what they used
+    /// Show ended applications and drivers, with their results and resource usage
     History(history::Args),
     /// Watch a cluster's Workers, applications and executors
     Top(top::Args),

@@ -75,7 +75,7 @@ fn what_is_wrong_with_a_file_is_one_line_with_line_and_field() {
         ),
         (
             &format!("queues = \"prod=0\"\n{WORKER}"),
-            "line 1: queues: \"prod=0\" is no queue: write NAME=WEIGHT, with a weight from 1 to 1000000",
+            "line 1: queues: \"prod=0\" is not a queue: write NAME=WEIGHT, with a weight from 1 to 1000000",
         ),
         (
             &format!("queues = \"prod=3,dev=1\"\n{WORKER}[[applications]]\nqueue = \"test\"\n"),
@@ -273,7 +273,7 @@ fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
     let (counts, blocker) = given(&file("", "max-cores = 4"));
     assert_eq!(counts, [0, 0, 0, 0]);
     let blocker = blocker.expect("it waits for all at once");
-    assert!(blocker.starts_with("it needs 4 executors at once, and there is room for 3"), "{blocker}");
+    assert!(blocker.starts_with("it needs 4 executors together, but there is room for 3"), "{blocker}");
     // In another queue, b gets its share before the gang's turn.
     let (counts, _) = given(&file("queues = \"main=1,other=1\"\n", "max-cores = 4\nqueue = \"other\""));
     assert_eq!(counts[2], 1, "{counts:?}");

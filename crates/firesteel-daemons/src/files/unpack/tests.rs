@@ -162,7 +162,7 @@ fn nothing_is_written_through_a_link_whatever_the_order() {
 }
 
 fn taken(name: &str, by: &str) -> String {
-    format!("its entry {name:?} cannot be where its entry {by:?} is")
+    format!("its entry {name:?} conflicts with the earlier entry {by:?}")
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_tree_with_links_is_removed_without_what_they_lead_to() {
 #[test]
 fn a_hard_link_needs_an_earlier_file() {
     let no_file = |target: &str| {
-        format!("its hard link \"a\" is another name for {target:?}, which is no file before it")
+        format!("its hard link \"a\" refers to {target:?}, which is not an earlier file in the archive")
     };
     assert_eq!(refused(&[entry("a", EntryType::Link, "b"), file("b", 0o644, "")]), no_file("b"));
     assert_eq!(

@@ -20,7 +20,7 @@ use crate::http::vitals::{self, OwnerNames};
 /// The maximum number of applications with separate metrics. The applications that registered first count.
 const MOST_APPLICATIONS: usize = 100;
 
-/// The maximum number of applications on the page with Spark's names.
+/// The maximum number of applications on the metrics page that uses the names of Spark's metrics.
 const MOST_SPARK_APPLICATIONS: usize = 1000;
 
 const OWNER: OwnerNames = OwnerNames {

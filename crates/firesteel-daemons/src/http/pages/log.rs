@@ -101,7 +101,7 @@ impl LogQuestion {
         let author = match (query.get("appId"), query.get("executorId"), query.get("driverId")) {
             (Some(app), Some(executor), None) => {
                 let number =
-                    executor.parse().map_err(|_| format!("{executor} is no number of an executor."))?;
+                    executor.parse().map_err(|_| format!("{executor} is not the number of an executor."))?;
                 LogAuthor::Executor(ExecutorKey { app: AppId::new(app), executor: ExecutorId(number) })
             }
             (None, None, Some(driver)) => LogAuthor::Driver(DriverId::new(driver)),
@@ -292,7 +292,7 @@ mod tests {
         let refused = |query: &str| LogQuestion::of(&Query::of(query)).expect_err(query);
         assert!(refused("").contains("appId"));
         assert!(refused("self&logType=out").contains("journalctl"));
-        assert!(refused("appId=a&executorId=x").contains("no number"));
+        assert!(refused("appId=a&executorId=x").contains("not the number"));
         assert!(refused("appId=a&executorId=1&driverId=d").contains("driverId"));
         assert!(refused("appId=a&executorId=1&logType=out").starts_with("Error: Log type must be one of"));
     }

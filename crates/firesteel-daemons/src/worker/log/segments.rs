@@ -79,8 +79,8 @@ fn is_rolled(name: &str, active: &str) -> bool {
     suffix.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
 }
 
-/// The order of rolled files' names. Numbers compare by value. A name comes before its extended forms. A file gets an
-/// extended name if the name itself is taken.
+/// Compares the names of rolled files, part by part between hyphens. Numbers compare by value. A name comes before the
+/// same name with a suffix, which a file gets if its name is taken.
 #[must_use]
 pub fn in_order(a: &str, b: &str) -> Ordering {
     let parts = |name: &str| -> Vec<Result<u64, String>> {

@@ -203,7 +203,8 @@ impl Current {
         Self::Failed { why: format!("could not be started: {error}"), is_told: false }
     }
 
-    /// Waits for an end that has not been reported to the supervision yet. The future may be dropped and called again.
+    /// Waits until the process has ended, or returns at once if a failed start was not reported yet. Each end is
+    /// reported once; after that, this waits forever. Cancel-safe: the caller may drop the future and call again.
     pub(super) async fn ended(&mut self) {
         match self {
             Self::Runs(process) => *self = Self::Ended(process.wait().await),

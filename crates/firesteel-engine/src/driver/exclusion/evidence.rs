@@ -84,7 +84,8 @@ impl Evidence {
     }
 }
 
-/// Computes `level * won / (1 + (ratio - 1) * share)`, rounded down.
+/// Returns the gambler's level after one bet: `level * won / (1 + (ratio - 1) * share)`, rounded down. `won` is the
+/// payout factor: `ratio` for a failure here, 1 for a failure elsewhere.
 fn bet(level: u128, won: u128, Share { part, whole }: Share, ratio: u64) -> u128 {
     let (part, whole) = (u128::from(part.min(whole)), u128::from(whole.max(1)));
     level * won * whole / (whole + u128::from(ratio.saturating_sub(1)) * part)

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use firesteel_protocol::ids::ExecutorId;
 
-/// The numbers of executors that have ended. The Master counts from 0, so nearly all of these numbers are below a
-/// floor.
+/// The set of numbers of ended executors. All numbers below `floor` have ended; `above` lists the others. The Master
+/// counts from 0, so `above` stays small.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Ended {
     floor: u32,

@@ -27,7 +27,7 @@ pub(in crate::driver) struct Delay {
     level: Locality,
     /// Since when cores are kept free.
     since: Option<Timestamp>,
-    /// Until when cores are kept free.
+    /// The end of the period in which cores are kept free.
     until: Option<Timestamp>,
 }
 

@@ -219,7 +219,7 @@ impl Reason {
         }
     }
 
-    /// Of the reasons that hold at the same time, the one to report.
+    /// Chooses the most important of several simultaneous reasons, for reporting.
     #[must_use]
     pub fn told(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().min_by_key(Self::rank)

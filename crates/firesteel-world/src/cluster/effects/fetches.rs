@@ -116,7 +116,8 @@ impl World {
         self.after(millis, ScheduledEvent::FetchEnd { node: worker, app, fetch, driver: number, fails });
     }
 
-    /// Ends a fetch. A fetch that was stopped may still complete.
+    /// Reports the result of a fetch to its Worker. If the Worker has stopped the fetch, the result still arrives in
+    /// half of the cases.
     pub(crate) fn end_fetch(
         &mut self,
         worker: NodeIndex,

@@ -39,10 +39,10 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("decommission", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(in crate::cli) struct Args {
-    /// Workers by id, or hosts: all Workers there
+    /// Worker ids, or hosts (all Workers on that host)
     #[arg(value_name = "WORKER", required = true)]
     workers: Vec<String>,
-    /// End executors that still run after this time, such as 10m [default: they run on]
+    /// Stop executors that still run after this time, such as 10m [default: never]
     #[arg(long, value_name = "TIME", value_parser = time)]
     deadline: Option<Duration>,
     /// Print one JSON value

@@ -46,7 +46,7 @@ Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69
     after_long_help = format!("{EXAMPLES}\n\n{}\n\n{CODES}", document::HELP)
 )]
 pub(in crate::cli) struct Args {
-    /// Application, by id or name, or cluster driver, by id, to show in detail; APP/EXECUTOR shows one executor
+    /// Show one application (id or name), executor (APP/EXECUTOR) or cluster driver (id) in detail
     #[arg(value_name = "APP")]
     app: Option<String>,
     #[command(flatten)]

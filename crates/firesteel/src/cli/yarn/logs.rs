@@ -227,7 +227,7 @@ mod tests {
         let error = container_arg("x").expect_err("it is neither");
         assert_eq!(
             error,
-            "`x` is no container id; one looks like container_1700000000123_0007_01_000002; write the number of an executor or the id of a container"
+            "`x` is not a valid container id, such as container_1700000000123_0007_01_000002; write the number of an executor or the id of a container"
         );
     }
 }

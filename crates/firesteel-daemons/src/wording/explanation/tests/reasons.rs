@@ -378,7 +378,7 @@ fn words(reason: &Reason) -> &'static [&'static str] {
         Reason::Avoided { .. } => &["is on a host that the application avoids"],
         Reason::Labelled { .. } => &["runs only executors of"],
         Reason::KeptForAnother => &["free capacity is reserved for the gang of"],
-        Reason::GangWaits { .. } => &["executors at once, and there is room for 1"],
+        Reason::GangWaits { .. } => &["executors together, but there is room for 1"],
         Reason::Held { .. } => &["(other) holds 4 of the", "other applications hold cores: "],
         Reason::Busy { .. } => &["and an executor needs"],
     }

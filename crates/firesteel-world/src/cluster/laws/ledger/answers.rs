@@ -36,7 +36,7 @@ impl Ledger {
         (book.executors.len() as u64, cores.sum())
     }
 
-    /// Compares the answer to an event with the books after the event.
+    /// Compares the Master's answer to a client with the ledger's own record of the cluster after the event.
     pub(super) fn check_answer(
         &mut self,
         event: &Event,

@@ -44,8 +44,8 @@ impl Resumed {
         self.peer == peer && self.told.insert(executor)
     }
 
-    /// The Master reports the end of an executor to a driver that does not use the executor. Returns whether a returned
-    /// driver believed that the executor was alive.
+    /// Records that the Master reports the end of an executor. Returns true if this is the first such report to the
+    /// returned driver, and the driver had believed that the executor was alive.
     pub(super) fn hear_of_end(&mut self, peer: PeerId, executor: ExecutorId) -> bool {
         let is_taken_for_living = self.known.contains(&executor) || self.told.contains(&executor);
         self.peer == peer && is_taken_for_living && self.told_ended.insert(executor)

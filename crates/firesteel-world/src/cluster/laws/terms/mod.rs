@@ -28,7 +28,8 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// A Master begins to lead. Returns the epoch of this Master.
+    /// Records that a Master begins to lead, and returns its epoch. `is_greater` is false only with the deliberate bug
+    /// `EpochNotIncreased`: then the Master reuses the latest epoch.
     pub(crate) fn begin(&mut self, node: NodeIndex, is_greater: bool) -> u64 {
         if is_greater || self.latest == 0 {
             self.latest += 1;

@@ -124,7 +124,7 @@ pub(in crate::cli) struct Args {
     /// Maximum number of lower-priority executors to end for one application per minute (firesteel.master.preemption)
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
     preemption: u32,
-    /// How long a gang waits before --preemption ends executors launched meanwhile behind it, too
+    /// How long a gang waits before --preemption may also end executors that were launched after the gang arrived
     /// (firesteel.master.preemption.gangPatience)
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, requires = "preemption")]
     gang_patience: Option<Duration>,
@@ -138,7 +138,8 @@ pub(in crate::cli) struct Args {
     /// Write a line for each application, policy and seed into FILE, as comma-separated values
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["static_fill", "fewest_workers"])]
     csv: Option<PathBuf>,
-    /// Fill the cluster: applications arrive and none ends, until they request --load of it [default load: 1]
+    /// Fill the cluster with applications that never end, until together they request --load of its resources [default
+    /// load: 1]
     #[arg(long, conflicts_with_all = ["gangs", "longest"])]
     static_fill: bool,
     /// Find the smallest number of Workers on which applications that request --load of the cluster fit [default load:
@@ -207,18 +208,18 @@ impl GangsArg {
 /// The quality of estimates, as an option. See [`Estimates`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum EstimatesArg {
-    /// Those of the trace's column run_time_s, if it has any
+    /// The estimates in the trace's column run_time_s, if there are any
     Trace,
-    /// No application says how long it runs
+    /// No estimates
     None,
-    /// Each says how long it runs
+    /// Exact run times
     Exact,
-    /// Each says twice as long
+    /// Twice the run time
     #[value(name = "2x")]
     Double,
-    /// Each says from a third to three times as long
+    /// From a third to three times the run time, at random
     Noisy,
-    /// Half of them say what another application runs
+    /// For half of the applications, the run time of another one
     HalfWrong,
 }
 
