@@ -1,6 +1,6 @@
 //! Simulated worlds for tests: whole clusters in one thread, from a seed, with virtual time and faults.
 //!
-//! Nothing here is shipped. Each world keeps a second set of books and compares the state machines' effects with it.
+//! Nothing here is shipped. Each world keeps an independent record and compares the state machines' effects with it.
 //! Each world also has deliberate bugs, which prove that the books notice errors.
 //!
 //! - [`cluster`]: a Standalone cluster of Masters, Workers, drivers, launchers and executors.

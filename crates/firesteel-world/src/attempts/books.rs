@@ -1,4 +1,4 @@
-//! A second set of books for one attempt, from its events and effects.
+//! An independent record for one attempt, from its events and effects.
 
 use std::collections::BTreeMap;
 

@@ -10,14 +10,14 @@
 //! - status clients, and hostile peers that send requests about another application.
 //!
 //! [`Plan`] describes a world, and [`run`] simulates it. While faults strike, the machine's own invariants are checked
-//! after each event, and its effects are compared with a second set of books. Then all faults stop. The driver must get
+//! after each event, and its effects are compared with an independent record. Then all faults stop. The driver must get
 //! the executors that it wants, and know them. Then the application ends in one of the possible ways. The manager must
 //! be told of the end once, correctly, by an attempt that may report it.
 //!
 //! - `plan`, `world`: the description of a world, and its run.
 //! - `perform`, `whims`: the effects of attempts, and the actions of drivers and hostile peers.
 //! - `driver`, `supervisor`: the state of a driver, and the manager's state of the application.
-//! - `books`, `judge`: the second set of books, and the laws.
+//! - `books`, `judge`: the independent record, and the laws.
 //! - `sabotage`, `coverage`: the deliberate bugs, and the counts of what happened.
 //!
 //! ```text

@@ -3,7 +3,7 @@
 //!
 //! [`Scenario`] describes a cluster, and [`run()`] simulates it. While faults strike, nothing unsafe may happen. After
 //! each event the machine's own invariants are checked. The machine's effects are compared with the facts of the world
-//! (`laws::truth`), and the Master with a second set of books (`laws::ledger`). Then all faults stop and the cluster
+//! (`laws::truth`), and the Master with an independent record (`laws::ledger`). Then all faults stop and the cluster
 //! must recover by itself (`laws::healing`).
 //!
 //! - `scenario`: the description of a cluster and of its applications.

@@ -9,7 +9,7 @@
 //!
 //! - `scenario`, `run`: the description of a world, and one run.
 //! - `manager`: the fake manager and its machines.
-//! - `truth`: the second set of books, and the laws.
+//! - `truth`: the independent record, and the laws.
 //! - `sabotage`: the deliberate bugs.
 
 mod manager;

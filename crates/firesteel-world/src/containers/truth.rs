@@ -20,7 +20,8 @@ enum Fate {
     Released,
 }
 
-/// A second set of books, derived from the allocator's events and effects. The books share no code with the allocator.
+/// An independent record, derived from the allocator's events and effects. The record shares no code with the
+/// allocator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truth {
     fates: BTreeMap<ContainerId, Fate>,

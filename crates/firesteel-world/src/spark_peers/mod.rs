@@ -6,7 +6,7 @@
 //! incompletely, and use others' names.
 //!
 //! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Each event of
-//! a connection and its effects are compared with a second set of books (`ledger`). Then faults stop and hostile peers
+//! a connection and its effects are compared with an independent record (`ledger`). Then faults stop and hostile peers
 //! leave. All honest peers must then be registered, and all their requests answered.
 //!
 //! - `scenario`, `run`, `perform`: the description of a world, one run, and how effects are performed.
@@ -14,7 +14,7 @@
 //! - `masters`: the starts, ends and crashes of Masters.
 //! - `forge`: frames made from recorded frames, with other names.
 //! - `people`, `strangers`: honest and hostile peers.
-//! - `ledger`: the second set of books, and the laws.
+//! - `ledger`: the independent record, and the laws.
 //! - `sabotage`: the deliberate bugs.
 
 mod forge;

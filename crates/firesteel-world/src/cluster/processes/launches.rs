@@ -31,7 +31,7 @@ pub(crate) struct LauncherBody {
     waits_for_the_end: bool,
 }
 
-/// A second set of books, computed from a launcher's events.
+/// An independent record, computed from a launcher's events.
 #[derive(Debug, Default)]
 struct Books {
     id: Option<AppId>,

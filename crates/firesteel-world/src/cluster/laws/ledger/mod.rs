@@ -1,4 +1,4 @@
-//! The ledger: a second set of books for the resources that the Master gives to each application. The ledger shares no
+//! The ledger: an independent record of the resources that the Master gives to each application. The ledger shares no
 //! code with the Master. It reads every event that the Master receives and every message that the Master sends.
 //!
 //! - `books`: the rows of the ledger, for Workers and applications.
