@@ -51,7 +51,7 @@ pub fn draws_glyphs() -> bool {
 }
 
 /// Like [`draws_glyphs`], with the variables as arguments. `locale` is the value of the first locale variable that is
-/// not empty
+/// not empty (`LC_ALL`, `LC_CTYPE`, `LANG`); `None` means the locale `C`. `term` is the value of `TERM`.
 fn can_draw(locale: Option<&str>, term: Option<&str>) -> bool {
     let encoding =
         locale.and_then(|locale| locale.split_once('.')).map(|(_, rest)| rest.to_ascii_lowercase());

@@ -40,6 +40,7 @@ pub enum SiteFileError {
 /// The properties of a file, in the file's order. Elements without a name or a value are skipped.
 ///
 /// Source: Hadoop 3.4.1, `Configuration`. Unlike Hadoop, a file that includes another file is an error
+/// (`SiteFileError::Include`).
 ///
 /// # Errors
 /// The text is not one of Hadoop's files.

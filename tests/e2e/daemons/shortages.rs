@@ -58,6 +58,7 @@ fn a_worker_that_can_start_no_process_says_so_and_is_not_counted_against_applica
     let mut map = Daemon::spawn(&mut map(&master, &["echo", ":::", "item"]));
     worker.wait_for_line(&[
         "WARN",
+        "cannot start executors: ",
         "accepting no executors until the cause is removed",
         "Too many open files",
     ]);
@@ -106,7 +107,11 @@ fn a_worker_that_is_given_no_more_threads_later_does_its_work_with_those_that_it
     };
     limit("--nproc=1:");
     let mut map = Daemon::spawn(&mut map(&master, &["echo", ":::", "item"]));
-    worker.wait_for_line(&["WARN", "accepting no executors until the cause is removed"]);
+    worker.wait_for_line(&[
+        "WARN",
+        "cannot start executors: ",
+        "accepting no executors until the cause is removed",
+    ]);
     limit("--nproc=1024:");
     worker.wait_for_line(&["can start executors again"]);
     assert_eq!(map.wait(), 0, "{}", map.log());

@@ -107,7 +107,7 @@ pub enum Note {
     )]
     Reserved { app: AppId, executors: u64, workers: usize, at: Option<Timestamp> },
     /// A gang would not fit even if every Worker were empty. The Master tries again when Workers register.
-    #[note(Warn, "{app} needs {executors} executors together, but all Workers have room for {room}")]
+    #[note(Warn, "{app} needs {executors} executors together, but all Workers in sum have room for {room}")]
     GangNeverFits { app: AppId, executors: u64, room: u64 },
     #[note(Info, "launching executor {executor} on {worker} with {} and {memory}", counted(cores.0, "core"))]
     ExecutorLaunched { executor: ExecutorKey, worker: WorkerId, cores: Cores, memory: MiB },

@@ -128,7 +128,7 @@ pub enum Blocker {
     /// The application starts with several executors at once, but not so many fit on the Workers, even if these were
     /// empty.
     #[display(
-        "it needs {executors} executors together, but all Workers have room for {room}: it can \
+        "it needs {executors} executors together, but all Workers in sum have room for {room}: it can \
         never begin on this cluster"
     )]
     NeverFits {

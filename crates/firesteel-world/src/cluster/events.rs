@@ -1,5 +1,5 @@
 //! Delivers events to nodes. The node's state machine applies the event. The world then checks the effects against the
-//! laws
+//! laws (`laws`: rules that every run must obey) and performs them.
 
 use firesteel_engine::driver;
 use firesteel_master as master;

@@ -107,7 +107,7 @@ pub(crate) struct Failures {
     pub(crate) hold_until: Option<Timestamp>,
     /// The executors on probation, in the order of their starts. The list may contain ended executors.
     pub(crate) probation: VecDeque<ExecutorId>,
-    /// The number of live executors that have passed probation
+    /// The number of live executors that have passed probation (`Probation::Proven`): they have run long enough.
     pub(crate) proven: u64,
 }
 
