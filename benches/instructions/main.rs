@@ -10,11 +10,13 @@
 #![allow(clippy::disallowed_methods, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
+mod daemon;
 mod placement;
 mod registration;
 
 use gungraun::{Callgrind, EventKind, LibraryBenchmarkConfig, main};
 
+use daemon::served;
 use placement::placements;
 use registration::events;
 
@@ -36,4 +38,4 @@ fn bound(name: &str) -> LibraryBenchmarkConfig {
     config
 }
 
-main!(library_benchmark_groups = placements, events);
+main!(library_benchmark_groups = placements, events, served);

@@ -145,6 +145,7 @@ impl Null {
                     heartbeat_millis: HEARTBEAT_MILLIS,
                     duplicate: false,
                     web_address: Some("http://127.0.0.1:40000/".to_owned()),
+                    mark: None,
                 });
             }
             WorkerToMaster::Heartbeat { .. }
@@ -200,6 +201,7 @@ impl Null {
             master_url: "spark://null:1".to_owned(),
             max_cores: most,
             first_executor: ExecutorId(0),
+            mark: None,
         });
         let mut executors = Vec::with_capacity(count);
         for number in (0..).take(count) {
@@ -228,6 +230,7 @@ impl Null {
                     directory: description.directory.clone(),
                     files: None,
                 }),
+                mark: None,
             }));
             executors.push(index);
         }

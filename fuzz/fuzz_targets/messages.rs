@@ -37,5 +37,8 @@ fn again<M: Serialize + DeserializeOwned + PartialEq + Debug>(data: &[u8]) {
     assert_eq!(wire::length(&message), bytes.len());
     assert_eq!(wire::decode::<M>(&bytes).as_ref(), Ok(&message));
     // A later version has more fields in each struct.
-    assert_eq!(wire::decode::<M>(&wire::encode_with_later_fields(&message, b"\x05later")).as_ref(), Ok(&message));
+    assert_eq!(
+        wire::decode::<M>(&wire::encode_with_later_fields(&message, b"\x05later")).as_ref(),
+        Ok(&message)
+    );
 }

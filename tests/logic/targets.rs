@@ -61,6 +61,7 @@ impl Pair {
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
+            away_timeout: Duration::from_secs(30),
             executor_timeout: Duration::from_secs(120),
             heartbeats: driver::Heartbeats::default(),
             topology: Topology::default(),
@@ -135,11 +136,15 @@ impl Pair {
                     cores: launch.cores,
                     resources: launch.resources,
                     secret: Secret::default(),
+                    received: Some(0),
                 });
                 let peer = PeerId(1000 + u64::from(executor.0));
                 self.to_driver.push_back(driver::Event::Received { peer, message });
             }
-            master::Effect::Send { .. } | master::Effect::Close { .. } | master::Effect::Note(_) => {}
+            master::Effect::Send { .. }
+            | master::Effect::Close { .. }
+            | master::Effect::Probe { .. }
+            | master::Effect::Note(_) => {}
         }
     }
 

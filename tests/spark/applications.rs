@@ -15,9 +15,9 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::cluster::{
-    Driver, LONGEST, SPARK, Scenario, SparkCluster, app, driver, home, in_surroundings, line_of, releases,
-    scala,
+    Driver, LONGEST, SPARK, SparkCluster, app, driver, home, in_surroundings, line_of, releases, scala,
 };
+use crate::scenario::Scenario;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Scenario::trials(vec![

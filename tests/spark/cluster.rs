@@ -12,8 +12,9 @@ use firesteel_testkit::component::{self, Component, Readiness};
 use firesteel_testkit::ports::{free_port, free_ports};
 use firesteel_testkit::wait::wait;
 use firesteel_testkit::zookeeper::Ensemble;
-use firesteel_testkit::{Daemon, clean, firesteel, processes, run, scratch_of_applications, wait_for};
-use libtest_mimic::Trial;
+use firesteel_testkit::{
+    CREDENTIALS, Daemon, clean, firesteel, processes, run, scratch_of_applications, wait_for,
+};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -23,7 +24,7 @@ use tempfile::TempDir;
 pub(crate) const LONGEST: Duration = Duration::from_secs(600);
 
 /// The releases that are tested by default.
-const RELEASES: [&str; 3] = ["3.5.9", "4.0.1", "4.3.0"];
+pub(crate) const RELEASES: [&str; 3] = ["3.5.9", "4.0.1", "4.3.0"];
 
 /// The release on which everything is tested.
 pub(crate) const MAIN: &str = "4.0.1";
@@ -33,7 +34,7 @@ const ALIKE: [[&str; 2]; 2] = [["3.4", "3.5"], ["4.1", "4.2"]];
 
 pub(crate) const SPARK: Component = Component { name: "spark", look, prepare: || Readiness::Ready };
 
-fn look() -> Result<(), String> {
+pub(crate) fn look() -> Result<(), String> {
     if !component::is_required("spark") {
         return Err(
             "it takes thirteen minutes, and runs where FIRESTEEL_REQUIRE=spark asks for it".to_owned()
@@ -62,54 +63,6 @@ pub(crate) fn releases() -> Vec<String> {
 /// The first two numbers of a release.
 pub(crate) fn line_of(version: &str) -> &str {
     version.rsplit_once('.').expect("a release has three numbers").0
-}
-
-/// An application's scenario on a cluster, run as a test for each release.
-pub(crate) struct Scenario {
-    name: &'static str,
-    test: fn(&str),
-    tried: Tried,
-    /// The first releases, such as 4.0, that support it.
-    since: &'static str,
-}
-
-/// On which releases a scenario runs if `FIRESTEEL_SPARKS` is not set.
-enum Tried {
-    OnAll,
-    OnMain,
-}
-
-impl Scenario {
-    /// Skips releases before this one, which do not support it.
-    pub(crate) const fn on_all(name: &'static str, test: fn(&str)) -> Self {
-        Self { name, test, tried: Tried::OnAll, since: "" }
-    }
-
-    pub(crate) const fn on_main(name: &'static str, test: fn(&str)) -> Self {
-        Self { name, test, tried: Tried::OnMain, since: "" }
-    }
-
-    pub(crate) const fn since(self, since: &'static str) -> Self {
-        Self { since, ..self }
-    }
-
-    pub(crate) fn trials(scenarios: Vec<Self>) -> Vec<Trial> {
-        let found = look();
-        let trials = |scenario: Self| {
-            let Self { name, test, tried, since } = scenario;
-            let versions = named_releases().unwrap_or_else(|| match tried {
-                Tried::OnAll => RELEASES.map(str::to_owned).to_vec(),
-                Tried::OnMain => vec![MAIN.to_owned()],
-            });
-            let versions = versions.into_iter().filter(move |version| line_of(version) >= since);
-            let trial = |version: String| {
-                let name = format!("{name}_on_{}", line_of(&version).replace('.', "_"));
-                SPARK.trial(&name, move || test(&version), &found)
-            };
-            versions.map(trial).collect::<Vec<Trial>>()
-        };
-        scenarios.into_iter().flat_map(trials).collect()
-    }
 }
 
 /// What `tests/spark/install` has made of a release.
@@ -163,6 +116,8 @@ pub(crate) struct SparkCluster {
     settings: Vec<String>,
     /// The Master's port for REST; 0 if it has none.
     pub(crate) rest: u16,
+    /// The files with the credentials of the Master and of the Workers, if they have any.
+    credentials: Option<[PathBuf; 2]>,
 }
 
 impl SparkCluster {
@@ -189,9 +144,22 @@ impl SparkCluster {
 
     fn durable_with(workers: usize, cores: u32, rest: u16, settings: Vec<String>) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
-        let master = Daemon::start(&mut durable_master(root.path(), "0", &settings));
+        Self::of(root, workers, cores, rest, settings, None)
+    }
+
+    /// Starts a durable Master in this directory, and Workers with this number of cores each.
+    pub(crate) fn of(
+        root: TempDir,
+        workers: usize,
+        cores: u32,
+        rest: u16,
+        settings: Vec<String>,
+        credentials: Option<[PathBuf; 2]>,
+    ) -> Self {
+        let master = Daemon::start(&mut durable_master(root.path(), "0", &settings, credentials.as_ref()));
         let (workers_so_far, ports) = (Vec::new(), free_ports());
-        let cluster = Self { master, masters: None, workers: workers_so_far, ports, root, settings, rest };
+        let cluster =
+            Self { master, masters: None, workers: workers_so_far, ports, root, settings, rest, credentials };
         let arguments = ["--cores", &cores.to_string(), "--memory", "8g"];
         (0..workers).fold(cluster, |cluster, _| cluster.and_worker(&arguments))
     }
@@ -218,7 +186,8 @@ impl SparkCluster {
         standby.wait_for_line(&["standing by", "leads"]);
         let masters = Some(format!("{},{}", master.url(), standby.url().trim_start_matches("spark://")));
         let (settings, rest) = (Vec::new(), rest_port(&master));
-        (Self { master, masters, workers: Vec::new(), ports: free_ports(), root, settings, rest }, standby)
+        let (workers, ports) = (Vec::new(), free_ports());
+        (Self { master, masters, workers, ports, root, settings, rest, credentials: None }, standby)
     }
 
     /// Kills the Master, and restarts it from its journal.
@@ -226,7 +195,9 @@ impl SparkCluster {
         let port = self.master.address().port().to_string();
         self.master.signal(Signal::SIGKILL);
         self.master.wait();
-        self.master = Daemon::start(&mut durable_master(self.root.path(), &port, &self.settings));
+        let credentials = self.credentials.as_ref();
+        self.master =
+            Daemon::start(&mut durable_master(self.root.path(), &port, &self.settings, credentials));
     }
 
     pub(crate) fn without_workers(arguments: &[&str]) -> Self {
@@ -239,6 +210,7 @@ impl SparkCluster {
             root,
             settings: Vec::new(),
             rest: 0,
+            credentials: None,
         }
     }
 
@@ -270,6 +242,7 @@ impl SparkCluster {
             command.args(["--port", "0"]);
         }
         command.args(arguments).arg("--work-dir").arg(self.work(number));
+        command.envs(self.credentials.iter().map(|[_, file]| (CREDENTIALS, file)));
         command.env("SPARK_LOCAL_DIRS", self.local(number)).env("JAVA_TOOL_OPTIONS", jvm_options(MAIN));
         Daemon::start(command.arg(self.url()))
     }
@@ -332,11 +305,17 @@ impl SparkCluster {
     }
 }
 
-fn durable_master(root: &Path, port: &str, settings: &[String]) -> Command {
+fn durable_master(
+    root: &Path,
+    port: &str,
+    settings: &[String],
+    credentials: Option<&[PathBuf; 2]>,
+) -> Command {
     let mut command = firesteel();
     let directory = format!("spark.deploy.recoveryDirectory={}", root.join("state").display());
     command.args(["master", "--port", port, "--webui-port", "0", "--conf", &directory]);
     command.args(settings.iter().flat_map(|setting| ["--conf", setting]));
+    command.envs(credentials.map(|[file, _]| (CREDENTIALS, file)));
     command
 }
 

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use libtest_mimic::Trial;
 
-use crate::cluster::{Scenario, home, jvm_options, line_of};
+use crate::cluster::{home, jvm_options, line_of};
+use crate::scenario::Scenario;
 
 pub(crate) fn trials() -> Vec<Trial> {
     Scenario::trials(vec![Scenario::on_all("sparks_own_master_decides_as_recorded", own_master)])

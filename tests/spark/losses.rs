@@ -7,7 +7,8 @@ use firesteel_testkit::{firesteel, processes, run, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Driver, LONGEST, Scenario, SparkCluster, executors_within};
+use crate::cluster::{Driver, LONGEST, SparkCluster, executors_within};
+use crate::scenario::Scenario;
 
 pub(crate) fn trials() -> Vec<Trial> {
     Scenario::trials(vec![

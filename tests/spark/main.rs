@@ -16,6 +16,8 @@ mod compared;
 mod complaints;
 mod conformance;
 mod losses;
+mod scenario;
+mod secrets;
 mod shuffle_service;
 mod standalone;
 mod standby;
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let mut trials = vec![applications::trials(), losses::trials()];
     if cluster::named_releases().is_none() {
         trials.extend([
+            secrets::trials(),
             shuffle_service::trials(),
             compared::trials(),
             workers::trials(),

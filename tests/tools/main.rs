@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use firesteel_testkit::component;
 
 mod conformance;
+mod escapes;
 mod full_disk;
+mod grants;
 mod manual;
 mod metrics;
 mod pages;
@@ -19,7 +21,9 @@ fn main() -> ExitCode {
     firesteel_host::daemon::raise_open_files();
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [
+        escapes::trials(),
         full_disk::trials(),
+        grants::trials(),
         manual::trials(),
         metrics::trials(),
         previous::trials(),

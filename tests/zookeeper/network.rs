@@ -27,6 +27,8 @@ pub(crate) const ZOOKEEPERS: [Host; 3] =
     [host("zookeeper-0", 1), host("zookeeper-1", 2), host("zookeeper-2", 3)];
 pub(crate) const MASTERS: [Host; 2] = [host("master-0", 4), host("master-1", 5)];
 pub(crate) const WORKERS: [Host; 2] = [host("worker-0", 6), host("worker-1", 7)];
+/// The host of the drivers. Packets can be blocked on their way from it only, since it has no namespace of its own.
+pub(crate) const SWITCH: Host = host("switch", 254);
 
 /// The variable with the trial for a process inside the network.
 const TRIAL: &str = "FIRESTEEL_TRIAL";

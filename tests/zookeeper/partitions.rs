@@ -4,7 +4,9 @@
 //! reaches.
 
 use std::fs;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use firesteel_testkit::proxy::Direction;
 use firesteel_testkit::zookeeper::{self, Ensemble, TICK, ZOOKEEPER};
@@ -12,10 +14,13 @@ use firesteel_testkit::{Daemon, processes, wait_for};
 use libtest_mimic::Trial;
 
 use crate::exact_map::ExactMap;
-use crate::network::{self, MASTERS, NETNS, WORKERS, ZOOKEEPERS, block, join, plug, split, unblock, unplug};
+use crate::network::{
+    self, MASTERS, NETNS, SWITCH, WORKERS, ZOOKEEPERS, block, join, plug, split, unblock, unplug,
+};
 use crate::shared::{Plan, SESSION, SharedCluster, assert_undisturbed, time_of};
 
-const TRIALS: [(&str, fn()); 4] = [
+const TRIALS: [(&str, fn()); 5] = [
+    ("links_that_stall_for_17_s_cost_no_executor_and_no_task", stalls),
     ("a_leader_that_is_cut_off_from_everything_is_followed_and_nothing_is_done_twice", from_everything),
     ("a_leader_that_is_cut_off_from_zookeeper_in_any_direction_is_left_by_everybody", from_zookeeper),
     ("a_leader_that_is_cut_off_with_a_minority_of_zookeeper_is_followed", with_minority),
@@ -67,6 +72,15 @@ fn busy_cluster(ensemble: Ensemble) -> (SharedCluster, Daemon) {
     (cluster, launch)
 }
 
+/// A map of 20 items, four of which have begun. They end when the file is there.
+fn held_map(cluster: &SharedCluster) -> (ExactMap, PathBuf) {
+    let released = cluster.file("released");
+    let work = format!("until [ -e {} ]; do sleep 0.1; done", released.display());
+    let map = ExactMap::start(cluster, "map", 20, &work);
+    map.wait_for_items(4);
+    (map, released)
+}
+
 /// Waits until the leader's lease has ended, which had happened `before` times, and until the other Master leads in
 /// this epoch. The end must come before the beginning.
 fn assert_handover(
@@ -86,10 +100,7 @@ fn assert_handover(
 fn from_everything() {
     let (cluster, launch) = busy_cluster(zookeeper());
     // Items that run during the cut end when another Master leads.
-    let released = cluster.file("released");
-    let work = format!("until [ -e {} ]; do sleep 0.1; done", released.display());
-    let mut map = ExactMap::start(&cluster, "map", 20, &work);
-    map.wait_for_items(4);
+    let (mut map, released) = held_map(&cluster);
     let executors = cluster.own_executors();
 
     let stopwatch = Stopwatch::start("everything");
@@ -183,6 +194,32 @@ fn with_minority() {
     cluster.wait_for_servers_alone();
     assert_eq!(cluster.own_executors(), executors);
     assert_undisturbed(&launch);
+}
+
+/// The links of a Worker and of the drivers to the leader stall, and those of the other Worker's executors to the
+/// drivers.
+fn stalls() {
+    let (cluster, launch) = busy_cluster(zookeeper());
+    let (mut map, released) = held_map(&cluster);
+    let executors = cluster.own_executors();
+
+    let stopwatch = Stopwatch::start("stalls");
+    let [leader, other] = [&cluster.masters[0], &cluster.masters[1]];
+    let links =
+        [(MASTERS[0], WORKERS[0]), (WORKERS[0], MASTERS[0]), (SWITCH, MASTERS[0]), (SWITCH, WORKERS[1])];
+    links.into_iter().for_each(|(from, to)| block(from, to));
+    thread::sleep(Duration::from_secs(17));
+    links.into_iter().for_each(|(from, to)| unblock(from, to));
+    fs::write(&released, "").expect("a file");
+    map.assert_exact();
+    stopwatch.note("the map was done");
+    assert_eq!(map.begun(), 20, "no item ran twice");
+    cluster.wait_for_servers_alone();
+    stopwatch.note("all were back");
+    assert!(executors.iter().filter(|executor| processes::is_alive(**executor)).count() == 2);
+    assert_undisturbed(&launch);
+    assert!(!leader.log().contains("no heartbeat from the Worker"), "{}", leader.log());
+    assert!(!other.log().contains("leads in epoch"));
 }
 
 fn worker() {

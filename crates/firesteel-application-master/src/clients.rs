@@ -73,7 +73,7 @@ impl ApplicationMaster {
                     cores: self.cores(),
                 };
                 self.answer(peer, MasterToClient::KillApplicationResponse(killed));
-                self.finish(Verdict::killed(by.chars().take(LONGEST_NAME).collect()));
+                self.finish(Verdict::killed(by.name().chars().take(LONGEST_NAME).collect()));
             }
         }
     }
@@ -114,6 +114,7 @@ impl ApplicationMaster {
             scheduling: SchedulingSettings::default(),
             reserved: Vec::new(),
             lag_millis: 0,
+            is_exposed: false,
             totals: StateTotals { workers: 0, applications: 1, completed: 0, drivers: 0, executors },
         }
     }

@@ -190,6 +190,7 @@ impl ApplicationMaster {
             master_url: self.config.url.clone(),
             max_cores: Cores::UNLIMITED,
             first_executor: self.drivers.first_executor,
+            mark: None,
         });
         for message in self.executors.story() {
             self.tell_driver(message);

@@ -197,6 +197,7 @@ fn confirmation(first_executor: u32) -> Effect {
         master_url: "spark://127.0.0.2:4711".to_owned(),
         max_cores: Cores::UNLIMITED,
         first_executor: ExecutorId(first_executor),
+        mark: None,
     })
 }
 

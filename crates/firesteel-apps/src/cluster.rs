@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use firesteel_protocol::address::Address;
-use firesteel_protocol::secret::Secret;
 use tokio::sync::mpsc;
 
-use crate::local_cluster::{LocalCluster, LocalClusterError, Options, key};
+use crate::local_cluster::{LocalCluster, LocalClusterError, Options};
 use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::files::OfferedFiles;
+use firesteel_host::net::Keyring;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::application::ApplicationSettings;
@@ -19,8 +19,9 @@ use firesteel_yarn_mode::submission::Request;
 /// The kind of cluster that provides the executors.
 #[derive(Clone, Debug)]
 pub enum Cluster {
-    /// Masters that already run, to be tried in this order.
-    Running(Vec<Address>),
+    /// Masters that already run, to be tried in this order, and the keys for them. Without keys, connections are in the
+    /// clear.
+    Running(Vec<Address>, Option<Keyring>),
     /// A local cluster, started for this application.
     Local(Options),
     /// A YARN cluster, to which the application is submitted.
@@ -56,8 +57,8 @@ impl Cluster {
         requests: &mut EndRequests,
     ) -> Result<ControlFlow<EndRequest, StartedCluster>, ClusterError> {
         let started = match self {
-            Self::Running(masters) => StartedCluster {
-                local_cluster: masters.iter().find_map(key::of),
+            Self::Running(masters, keyring) => StartedCluster {
+                keyring: keyring.clone(),
                 ..StartedCluster::of(masters.clone(), Owned::Nothing)
             },
             Self::Local(options) => {
@@ -66,7 +67,7 @@ impl Cluster {
                     request = requests.next() => return Ok(ControlFlow::Break(request)),
                 };
                 StartedCluster {
-                    local_cluster: Some(cluster.secret().clone()),
+                    keyring: Some(Keyring::of_local_cluster(cluster.secret())),
                     ..StartedCluster::of(vec![cluster.master().clone()], Owned::Local(cluster))
                 }
             }
@@ -87,7 +88,7 @@ impl Cluster {
     pub fn in_a_container(&self) -> Option<&Request> {
         match self {
             Self::Yarn(request) if request.settings.mode == Mode::Cluster => Some(request),
-            Self::Running(_) | Self::Local(_) | Self::Yarn(_) => None,
+            Self::Running(..) | Self::Local(_) | Self::Yarn(_) => None,
         }
     }
 
@@ -96,7 +97,7 @@ impl Cluster {
     pub fn is_yarn(&self) -> bool {
         match self {
             Self::Yarn(_) => true,
-            Self::Running(_) | Self::Local(_) => false,
+            Self::Running(..) | Self::Local(_) => false,
         }
     }
 }
@@ -106,7 +107,7 @@ impl Cluster {
 #[derive(Debug)]
 pub struct StartedCluster {
     masters: Vec<Address>,
-    local_cluster: Option<Secret>,
+    keyring: Option<Keyring>,
     owned: Owned,
 }
 
@@ -120,13 +121,13 @@ enum Owned {
 
 impl StartedCluster {
     fn of(masters: Vec<Address>, owned: Owned) -> Self {
-        Self { masters, local_cluster: None, owned }
+        Self { masters, keyring: None, owned }
     }
 
-    /// The secret of the cluster. `None` if it is not a local cluster.
+    /// The keys for the cluster. `None`: connections are in the clear.
     #[must_use]
-    pub fn local_cluster(&self) -> Option<Secret> {
-        self.local_cluster.clone()
+    pub fn keyring(&self) -> Option<Keyring> {
+        self.keyring.clone()
     }
 
     /// The cluster's Masters, at least one.

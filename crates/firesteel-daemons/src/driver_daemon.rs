@@ -47,7 +47,7 @@ use crate::secret;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::{Inbox, OwnerGone};
-use firesteel_host::net::{AcceptedRole, Arrival, Introduction, ListenError, Listener, QueueLimits};
+use firesteel_host::net::{AcceptedRole, Arrival, Introduction, Keyring, ListenError, Listener, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::application::ApplicationSettings;
@@ -59,8 +59,8 @@ use firesteel_settings::listen::Listen;
 pub struct Application {
     pub name: String,
     pub masters: Vec<Address>,
-    /// The secret of the application's local cluster. `None`: the application does not run in a local cluster.
-    pub local_cluster: Option<Secret>,
+    /// The keys for the cluster. `None`: connections are in the clear.
+    pub keyring: Option<Keyring>,
     pub settings: ApplicationSettings,
     pub files: OfferedFiles,
 }
@@ -277,7 +277,7 @@ impl Handle {
 
 /// The limits of the queue to an executor. The driver sends the input of a task for every core of
 /// the executor at once.
-const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
+const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30, partial: 4 << 30 };
 
 const REPORTS: usize = 4096;
 
@@ -292,9 +292,11 @@ pub async fn start(
     daemon::raise_open_files();
     let (listener, reached) = open(&listen).await?;
     let listener = application.files.serve_on(listener);
+    let secret = secret::draw();
     let introduction = Introduction::new(Role::Driver, reached.to_string())
-        .in_local_cluster(application.local_cluster.clone());
-    let driver = Driver::new(config(application, &reached));
+        .with_keys(application.keyring.clone())
+        .with_application(application.keyring.is_some().then_some(&secret));
+    let driver = Driver::new(config(application, &reached, secret));
     let mut context = Context::introduced(introduction, LIMITS, Clock::start());
     context.peers.serve(listener, vec![AcceptedRole { role: Role::Executor, decode: from_executor }]);
     tracing::info!("listening for executors on {reached}");
@@ -317,13 +319,11 @@ fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, repo
     });
 }
 
-fn config(application: Application, driver: &Address) -> Config {
-    let Application { name, masters, local_cluster, settings, files } = application;
-    let in_local_cluster = local_cluster.is_some();
-    // Executors use it to prove that they belong to the local cluster.
-    let secret = local_cluster.unwrap_or_else(secret::draw);
-    let command = executor_command(driver, &secret, in_local_cluster);
-    let work = Work { files: files.description(driver), ..Work::of(command) };
+fn config(application: Application, driver: &Address, secret: Secret) -> Config {
+    let Application { name, masters, keyring, settings, files } = application;
+    let command = executor_command(driver, &secret, keyring.is_some());
+    let for_files = keyring.is_some().then(|| secret.clone());
+    let work = Work { files: files.description(driver, for_files), ..Work::of(command) };
     let description = describe(name, &settings, work);
     Config {
         masters,
@@ -336,6 +336,7 @@ fn config(application: Application, driver: &Address) -> Config {
         registration_timeout: settings.registration_timeout,
         starvation_timeout: settings.starvation_timeout,
         loss_delay: settings.loss_delay,
+        away_timeout: settings.away_timeout,
         executor_timeout: settings.executor_timeout,
         heartbeats: settings.heartbeats,
         topology: settings.topology,

@@ -1,17 +1,25 @@
-//! Warnings at a daemon's start: which machines can connect to it, and whether it runs as root.
+//! Checks at a daemon's start: which machines can connect to it without a secret, and whether it runs as root.
 
 use std::fmt;
 use std::net::IpAddr;
 
+use firesteel_settings::keys;
 use nix::unistd::geteuid;
 
-/// A port that strangers can use, since there is no authentication.
+/// A port that strangers can use if there is no secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
     Master,
     /// The port at which a Master accepts submissions by REST.
     Rest,
     Worker,
+}
+
+/// A daemon would serve everybody, and the settings do not say that it may.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{exposure}, or {}=true if that is meant", keys::INSECURE)]
+pub struct Exposed {
+    exposure: Exposure,
 }
 
 /// A reason to warn about how a daemon was started.
@@ -39,8 +47,8 @@ impl fmt::Display for Exposure {
                 };
                 write!(
                     f,
-                    "other machines can connect to {address}, and there is no authentication yet: anyone who does can {can}; \
-                     use a network that you trust, or a firewall"
+                    "other machines can connect to {address}, and need no secret: anyone who does can {can}; set \
+                     firesteel.credentials.file (firesteel secret --help)"
                 )
             }
         }
@@ -48,24 +56,35 @@ impl fmt::Display for Exposure {
 }
 
 /// The reasons to warn. `ports` has the addresses of the daemon's ports, beginning with its main port.
-fn exposures(is_root: bool, ports: &[(Port, IpAddr)]) -> Vec<Exposure> {
+fn exposures(is_root: bool, is_secured: bool, ports: &[(Port, IpAddr)]) -> Vec<Exposure> {
     let root = ports.first().filter(|_| is_root).map(|(port, _)| Exposure::Root(*port));
     let mut all: Vec<Exposure> = root.into_iter().collect();
     for (port, address) in ports {
         let is_told = all.iter().any(|told| matches!(told, Exposure::Address(_, other) if other == address));
-        if !address.to_canonical().is_loopback() && !is_told {
+        if !is_secured && !address.to_canonical().is_loopback() && !is_told {
             all.push(Exposure::Address(*port, *address));
         }
     }
     all
 }
 
-/// Warns if a daemon runs as root, or if other machines can connect to it. `ports` has the addresses of the daemon's
-/// ports, beginning with its main port.
-pub(crate) fn warn(ports: &[(Port, IpAddr)]) {
-    for exposure in exposures(geteuid().is_root(), ports) {
+/// Warns if a daemon runs as root, or if it may listen where other machines can connect to it without a secret. `ports`
+/// has the addresses of the daemon's ports, beginning with its main port. Returns whether other machines can connect to
+/// it without a secret.
+///
+/// # Errors
+/// They can, and it may not listen there.
+pub(crate) fn check(ports: &[(Port, IpAddr)], is_secured: bool, is_insecure: bool) -> Result<bool, Exposed> {
+    let mut is_exposed = false;
+    for exposure in exposures(geteuid().is_root(), is_secured, ports) {
+        let is_of_address = matches!(exposure, Exposure::Address(..));
+        if is_of_address && !is_insecure {
+            return Err(Exposed { exposure });
+        }
+        is_exposed |= is_of_address;
         tracing::warn!("{exposure}");
     }
+    Ok(is_exposed)
 }
 
 #[cfg(test)]
@@ -73,9 +92,13 @@ mod tests {
     use super::*;
 
     fn words(is_root: bool, ports: &[(Port, &str)]) -> Vec<String> {
+        words_of(is_root, false, ports)
+    }
+
+    fn words_of(is_root: bool, is_secured: bool, ports: &[(Port, &str)]) -> Vec<String> {
         let ports: Vec<_> =
             ports.iter().map(|(port, ip)| (*port, ip.parse().expect("it is an address"))).collect();
-        exposures(is_root, &ports).iter().map(Exposure::to_string).collect()
+        exposures(is_root, is_secured, &ports).iter().map(Exposure::to_string).collect()
     }
 
     #[test]
@@ -89,8 +112,8 @@ mod tests {
         ] {
             for open in ["0.0.0.0", "::", "10.0.0.7", "fe80::1", "::ffff:10.0.0.7"] {
                 let said = words(false, &[(port, open)]);
-                let start =
-                    format!("other machines can connect to {open}, and there is no authentication yet: ");
+                let start = format!("other machines can connect to {open}, and need no secret: ");
+                assert_eq!(words_of(false, true, &[(port, open)]), [""; 0], "{open}");
                 assert!(said[0].starts_with(&start) && said[0].contains(can) && said.len() == 1, "{said:?}");
             }
         }

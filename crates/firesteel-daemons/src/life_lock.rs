@@ -6,7 +6,7 @@
 //! process that is merely stopped does not count as dead.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -17,16 +17,27 @@ pub struct LifeLock {
 }
 
 impl LifeLock {
-    /// Makes the file, locked from the first moment at which it has this path. Replaces an abandoned file at the path.
+    /// Makes an empty file: see [`create_with`](Self::create_with).
+    ///
+    /// # Errors
+    /// The file cannot be made, or the file system has no locks.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Self::create_with(path, "")
+    }
+
+    /// Makes the file, locked and with this text from the first moment at which it has this path. Replaces an abandoned
+    /// file at the path.
     ///
     /// # Errors
     ///
     /// The file cannot be made, or the file system has no locks.
-    pub fn create(path: &Path) -> io::Result<Self> {
+    pub fn create_with(path: &Path, text: &str) -> io::Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let fresh = path.with_file_name(format!(".{name}.new"));
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&fresh)?;
         file.try_lock()?;
+        file.set_len(0)?;
+        (&file).write_all(text.as_bytes())?;
         fs::rename(&fresh, path)?;
         Ok(Self { path: path.to_owned(), locked: file })
     }
@@ -46,6 +57,14 @@ impl LifeLock {
         }
         // The file may have been removed, and made anew, since it was opened.
         Ok(is_same(path, &file)?.then(|| Self { path: path.to_owned(), locked: file }))
+    }
+
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn text(&self) -> io::Result<String> {
+        fs::read_to_string(&self.path)
     }
 
     #[must_use]
@@ -84,11 +103,12 @@ mod tests {
         let path = scratch.path().join("life");
         let take = || LifeLock::take_over(&path);
         assert_eq!(take().expect_err("there is none").kind(), io::ErrorKind::NotFound);
-        let alive = LifeLock::create(&path).expect("it can be made");
+        let alive = LifeLock::create_with(&path, "a text").expect("it can be made");
         assert!(take().expect("it is there").is_none(), "its process lives");
         drop(alive);
         let taken = take().expect("it is there").expect("nobody holds it");
         assert!(take().expect("it is there").is_none(), "one takes it over");
+        assert_eq!(taken.text().expect("it is there"), "a text");
         taken.remove().expect("it is ours");
         assert_eq!(take().expect_err("it is gone").kind(), io::ErrorKind::NotFound);
         assert_eq!(fs::read_dir(scratch.path()).expect("it is there").count(), 0);

@@ -19,6 +19,9 @@ use firesteel_protocol::state_reader::{Extent, StateReader};
 use firesteel_protocol::time::millis;
 use firesteel_protocol::wire::Role;
 
+/// What was asked for, or why the requester may not have it.
+pub type Permitted<T> = Result<T, String>;
+
 /// Carries requests to a Master, and the Master's answers back.
 pub trait Carrier {
     type Error;
@@ -197,15 +200,17 @@ impl<C: Carrier> MasterClient<C> {
     ///
     /// # Errors
     /// The Master does not answer.
-    pub async fn kill(&mut self, app: &str, by: &str) -> Result<KillAnswer, C::Error> {
-        let question = ClientToMaster::KillApplication { app: app.to_owned(), by: by.to_owned() };
-        let answer = self.carrier.ask(question).await?;
-        let MasterToClient::KillApplicationResponse(answer) = answer else { return Err(self.other_answer()) };
-        Ok(answer)
+    pub async fn kill(&mut self, app: &str, by: &str) -> Result<Permitted<KillAnswer>, C::Error> {
+        let question = ClientToMaster::KillApplication { app: app.to_owned(), by: by.into() };
+        match self.carrier.ask(question).await? {
+            MasterToClient::KillApplicationResponse(answer) => Ok(Ok(answer)),
+            MasterToClient::RequestForbidden { why } => Ok(Err(why)),
+            _ => Err(self.other_answer()),
+        }
     }
 
-    /// Decommissions Workers: the Worker with this id, or all on this host. After `within`, the Workers end the
-    /// executors and cluster drivers that still run.
+    /// Decommissions Workers at the request of a user: the Worker with this id, or all on this host. After `within`,
+    /// the Workers end the executors and cluster drivers that still run.
     ///
     /// # Errors
     /// The Master does not answer.
@@ -213,14 +218,15 @@ impl<C: Carrier> MasterClient<C> {
         &mut self,
         which: &str,
         within: Option<Duration>,
-    ) -> Result<DecommissionAnswer, C::Error> {
+        by: &str,
+    ) -> Result<Permitted<DecommissionAnswer>, C::Error> {
         let (which, within_millis) = (which.to_owned(), within.map(millis));
-        let question = ClientToMaster::DecommissionWorkers { which, within_millis };
-        let answer = self.carrier.ask(question).await?;
-        let MasterToClient::DecommissionWorkersResponse(answer) = answer else {
-            return Err(self.other_answer());
-        };
-        Ok(answer)
+        let question = ClientToMaster::DecommissionWorkers { which, within_millis, by: by.into() };
+        match self.carrier.ask(question).await? {
+            MasterToClient::DecommissionWorkersResponse(answer) => Ok(Ok(answer)),
+            MasterToClient::RequestForbidden { why } => Ok(Err(why)),
+            _ => Err(self.other_answer()),
+        }
     }
 
     /// Submits a cluster driver. Returns its id, or why the Master refuses it.
@@ -230,7 +236,7 @@ impl<C: Carrier> MasterClient<C> {
     pub async fn submit_driver(
         &mut self,
         driver: DriverDescription,
-    ) -> Result<Result<DriverId, String>, C::Error> {
+    ) -> Result<Permitted<DriverId>, C::Error> {
         let question = ClientToMaster::RequestSubmitDriver(Box::new(driver));
         let answer = self.carrier.ask(question).await?;
         match answer {
@@ -238,6 +244,7 @@ impl<C: Carrier> MasterClient<C> {
             MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Refused(refusal)) => {
                 Ok(Err(refusal.to_string()))
             }
+            MasterToClient::RequestForbidden { why } => Ok(Err(why)),
             _ => Err(self.other_answer()),
         }
     }
@@ -246,11 +253,17 @@ impl<C: Carrier> MasterClient<C> {
     ///
     /// # Errors
     /// The Master does not answer.
-    pub async fn kill_driver(&mut self, driver: &DriverId, by: &str) -> Result<KillDriverAnswer, C::Error> {
-        let question = ClientToMaster::RequestKillDriver { driver: driver.clone(), by: by.to_owned() };
-        let answer = self.carrier.ask(question).await?;
-        let MasterToClient::KillDriverResponse(answer) = answer else { return Err(self.other_answer()) };
-        Ok(answer)
+    pub async fn kill_driver(
+        &mut self,
+        driver: &DriverId,
+        by: &str,
+    ) -> Result<Permitted<KillDriverAnswer>, C::Error> {
+        let question = ClientToMaster::RequestKillDriver { driver: driver.clone(), by: by.into() };
+        match self.carrier.ask(question).await? {
+            MasterToClient::KillDriverResponse(answer) => Ok(Ok(answer)),
+            MasterToClient::RequestForbidden { why } => Ok(Err(why)),
+            _ => Err(self.other_answer()),
+        }
     }
 
     /// Asks for one cluster driver. `None`: the Master has no such cluster driver.

@@ -59,7 +59,17 @@ impl Recorded {
     pub async fn read_in_zookeeper(servers: &str, node: &str) -> Result<Option<Self>, StateError> {
         let (servers, directory) = (servers.to_owned(), node.to_owned());
         let ensemble = Ensemble { servers, directory, session: Duration::from_secs(4), identity: None };
-        firesteel_zookeeper::read(&ensemble).await?.map(Self::of).transpose()
+        firesteel_zookeeper::read(&ensemble).await?.map(Self::of_nodes).transpose()
+    }
+
+    /// Reads the records in the nodes of a journal. There are no end marks: each piece is there as a whole, or not at
+    /// all.
+    fn of_nodes(nodes: (PathBuf, Vec<u8>)) -> Result<Self, StateError> {
+        let recorded = Self::of(nodes)?;
+        Ok(match recorded.tail {
+            Tail::Unmarked => Self { tail: Tail::Whole, ..recorded },
+            Tail::Whole | Tail::Torn { .. } => recorded,
+        })
     }
 
     /// Reads the records in a copy of a journal file.
@@ -89,6 +99,23 @@ impl Recorded {
             _ => None,
         };
         self.batches.iter().flatten().rev().find_map(held).unwrap_or(false)
+    }
+
+    /// Whether the end of the journal is missing. A journal of a release that gave no identities has no end mark.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        let has_identity =
+            |record: &Record| matches!(record, Record::Founded(counters) if counters.state.is_some());
+        self.tail == Tail::Unmarked
+            && self.batches.first().is_some_and(|image| image.iter().any(has_identity))
+    }
+
+    /// The last whole part of the journal, in words.
+    fn place_of_end(&self) -> String {
+        match self.batches.len() {
+            0 | 1 => "its image".to_owned(),
+            batches => format!("its batch {}", batches - 1),
+        }
     }
 
     /// Recovers the Master from these records.
@@ -134,7 +161,7 @@ pub fn take_over(
     config: Config,
     now: Timestamp,
 ) -> Result<(Master, Writer), StateError> {
-    let recorded = read.map(Recorded::of).transpose()?;
+    let recorded = read.map(Recorded::of_nodes).transpose()?;
     let place = recorded.as_ref().map_or_else(|| "ZooKeeper".into(), |recorded| recorded.path.clone());
     begin(recorded, znodes, &place, config, now)
 }
@@ -158,8 +185,19 @@ fn begin(
                     recorded.path.display()
                 );
             }
+            let is_cut = recorded.is_cut();
+            if is_cut {
+                tracing::warn!(
+                    "{}: the end is missing after {}: it is an incomplete copy, was cut, or has zeros in place of its end. \
+                     Later decisions may be lost. The state counts as an old copy: each application leaves out numbers of \
+                     executors, so that none is given twice. To go on without loss, stop this Master now and start it \
+                     with a complete copy of its state",
+                    recorded.path.display(),
+                    recorded.place_of_end()
+                );
+            }
             let timeout = config.recovery_timeout;
-            let master = recorded.recover(config, now)?;
+            let master = recorded.recover(Config { is_cut, ..config }, now)?;
             let away = master.away();
             tracing::info!(
                 "recovered {}, {} and {} from {}; waiting up to {} s for them to return",

@@ -30,6 +30,12 @@ impl LogAddress {
         Self { author, worker, host, port: *port, directory }
     }
 
+    /// Whether the Worker is one of Spark's. Only those do not tell their directories.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.directory.is_empty()
+    }
+
     /// The location of a cluster driver's logs, on its present or last Worker.
     #[must_use]
     pub fn of_driver(driver: &DriverId, place: &DriverLocation) -> Self {
@@ -71,8 +77,7 @@ impl<'a> WorkerLog<'a> {
     /// # Errors
     /// The Worker cannot be reached, or is not a Firesteel Worker.
     pub async fn open(place: &'a LogAddress, client: impl Into<Introduction>) -> Result<Self, LogError> {
-        // Only Spark's Workers do not tell their directories.
-        if place.directory.is_empty() {
+        if place.is_foreign() {
             let (worker, host) = (place.worker.clone(), place.host.clone());
             return Err(LogError::Foreign { worker, host });
         }

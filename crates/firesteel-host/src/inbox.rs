@@ -5,6 +5,7 @@
 //! messages for them. Peers take turns, as [`FairQueue`] describes.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -13,7 +14,7 @@ use std::time::Duration;
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::fair_queue::{FairQueue, Limits, Urgency};
 use firesteel_protocol::ids::PeerId;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::net::outbound::Outbound;
@@ -69,12 +70,16 @@ pub enum InboxEntry<E> {
         peer: PeerId,
         /// The message, as an event for the owner's state machine.
         event: E,
+        turn: Option<Turn>,
     },
     Closed {
         peer: PeerId,
         why: Disconnect,
     },
 }
+
+/// The turn of a peer whose next message is read only after the answer to this one. Dropping it ends the turn.
+pub(crate) type Turn = oneshot::Sender<Infallible>;
 
 #[derive(Debug)]
 pub struct Opened<E> {
@@ -282,22 +287,22 @@ impl<E> Inbox<E> {
 
     /// Adds an event of the owner, after everything that has arrived from the peer.
     pub(crate) fn after_arrived(&self, peer: PeerId, urgency: Urgency, event: E) -> Result<(), OwnerGone> {
-        self.push(peer, urgency, InboxEntry::Message { peer, event })
+        self.push(peer, urgency, InboxEntry::Message { peer, event, turn: None })
     }
 
     /// Waits until the inbox has room for a message of this size, and adds the message. The memory of the entry itself
     /// counts as well, since most messages are shorter than an entry.
     pub(crate) async fn message(
         &self,
-        arrival: Arrival,
+        arrival: Arrival<'_>,
         urgency: Urgency,
         bytes: usize,
-        event: E,
+        (event, turn): (E, Option<Turn>),
     ) -> Result<(), OwnerGone> {
-        let Arrival { peer, at } = arrival;
+        let Arrival { peer, at, .. } = arrival;
         let bytes = bytes + size_of::<InboxEntry<E>>();
         let lane = self.lane_of(peer);
-        let mut entry = Some(InboxEntry::Message { peer, event });
+        let mut entry = Some(InboxEntry::Message { peer, event, turn });
         poll_fn(|context| {
             let mut state = self.peers.state();
             if state.is_closed {
@@ -353,9 +358,9 @@ mod tests {
     #[test]
     fn heard_until_knows_of_what_waits_for_room() {
         let (inbox, receiver) = inbox::<()>(Clock::start());
-        let arrival = |peer, after| Arrival { peer: PeerId(peer), at: inbox.now() + LOOK * after };
+        let arrival = |peer, after| Arrival::unproven(PeerId(peer), inbox.now() + LOOK * after);
         let (early, late) = (arrival(2, 1), arrival(3, 2));
-        let message = |arrival, bytes| Box::pin(inbox.message(arrival, Urgency::Ordinary, bytes, ()));
+        let message = |arrival, bytes| Box::pin(inbox.message(arrival, Urgency::Ordinary, bytes, ((), None)));
         let all = Limits::default().bytes - size_of::<InboxEntry<()>>();
         assert!(message(arrival(1, 3), all).now_or_never().is_some(), "there is just enough room");
         let mut waiting = message(early, 1);

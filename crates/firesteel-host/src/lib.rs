@@ -13,6 +13,7 @@
 //! - [`signals`]: requests to end, which the loop also waits for.
 //! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
 //! - [`service_manager`]: messages to systemd.
+//! - [`places`]: how machines share places for connections and memory for what they send.
 //! - [`lease`]: the lease that limits how long a daemon may send.
 //! - [`process`]: child processes, and why one could not be started.
 //! - [`progress`], [`exit_code`]: what a command shows on a terminal, and the exit codes of all commands.
@@ -29,6 +30,7 @@ pub mod meter;
 pub mod net;
 pub mod owner;
 pub mod parallel;
+pub mod places;
 pub mod plain;
 pub mod process;
 pub mod progress;
@@ -38,4 +40,4 @@ pub mod service_manager;
 pub mod signals;
 pub mod standard;
 
-pub use process::{own_program, process_group, start};
+pub use process::{children, own_program, process_group, start, table};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::Rule;
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
-use firesteel_protocol::messages::PageSize;
+use firesteel_protocol::messages::{PageSize, RunId};
 use firesteel_protocol::scheduling::queues::Queues;
 use firesteel_protocol::scheduling::{
     Backfill, GangPreemption, Preemption, SchedulingSettings, ServingOrder,
@@ -18,8 +18,15 @@ pub struct Config {
     pub url: String,
     /// The URL at which the Master serves HTTP, if it does. The daemon sets it, not the user.
     pub web_address: Option<String>,
+    /// Whether other machines can connect to the Master without a secret. The daemon sets it, not the user.
+    pub is_exposed: bool,
     /// The place of the Master's state, in words for people. The daemon sets it, not the user.
     pub state_place: String,
+    /// The number of this run of the Master, which the daemon draws at each start. A new state takes it as its
+    /// identity. 0: the state has no identity, so nobody remembers how far it goes.
+    pub run: RunId,
+    /// Whether the end of the Master's state is missing, so that it counts as older than what peers have seen.
+    pub is_cut: bool,
     /// What a new Master does with executors of applications that are not in its state.
     pub foreign: UnknownExecutors,
     /// `spark.worker.timeout`: a Worker that sends no heartbeat for this time is lost. Workers must send a heartbeat
@@ -74,6 +81,9 @@ pub struct Config {
     pub durability: Durability,
     /// `spark.deploy.recoveryTimeout`: how long a recovered Master waits for its Workers and applications to return.
     pub recovery_timeout: Duration,
+    /// `firesteel.master.awayTimeout`: how long a Worker or driver may be away after its connection ended without a
+    /// goodbye. Zero is Spark's rule: it is lost at once.
+    pub away_timeout: Duration,
     /// The size of one answer to a status client. This is not a setting. It limits how long an answer keeps the Master
     /// busy.
     pub page: PageSize,
@@ -191,7 +201,10 @@ impl Default for Config {
         Self {
             url: "spark://localhost:7077".to_owned(),
             web_address: None,
+            is_exposed: false,
             state_place: "memory".to_owned(),
+            run: RunId::default(),
+            is_cut: false,
             foreign: UnknownExecutors::Held,
             worker_timeout: Duration::from_secs(60),
             strategy,
@@ -216,6 +229,7 @@ impl Default for Config {
             history: HistoryLimits::default(),
             durability: Durability::Volatile,
             recovery_timeout: Duration::from_secs(60),
+            away_timeout: Duration::ZERO,
             page: PageSize::default(),
             limits: Limits::default(),
             resource_shares: ResourceShares::Refused,

@@ -1,8 +1,10 @@
 //! The effects of a Master, which its daemon performs.
 
-use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{PeerId, WorkerId};
 use firesteel_protocol::machine::Violation;
 use firesteel_protocol::messages::{MasterToClient, MasterToDriver, MasterToWorker};
+use firesteel_protocol::time::Timestamp;
 
 use super::{Note, Record};
 
@@ -16,6 +18,9 @@ pub enum Effect {
     Send { peer: PeerId, message: Outbound },
     /// Close a connection, after sending earlier messages. Leads to `Disconnected`.
     Close { peer: PeerId },
+    /// Find out whether the process of a Worker has ended whose connection ended at `since`. If nothing listens at its
+    /// address before `until`, [`Event::WorkerGone`](crate::Event::WorkerGone) follows.
+    Probe { worker: WorkerId, address: Address, since: Timestamp, until: Timestamp },
     /// Write a line to the log.
     Note(Note),
 }

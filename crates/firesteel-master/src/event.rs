@@ -1,6 +1,6 @@
 //! The inputs of the Master: messages from peers, ended connections, answers of the daemon and deadlines.
 
-use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::ids::{PeerId, WorkerId};
 use firesteel_protocol::machine::kind::{Kind, Label};
 use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
 use firesteel_protocol::time::Timestamp;
@@ -18,6 +18,9 @@ pub enum Event {
     },
     /// A connection ended, for whatever reason.
     Disconnected { peer: PeerId },
+    /// Nothing listens any more at the address of a Worker that is away: its process has ended. The answer to
+    /// [`Effect::Probe`](crate::Effect::Probe).
+    WorkerGone { worker: WorkerId, since: Timestamp },
     /// The time of the next deadline has come.
     Deadline {
         /// All messages that arrived before this time have been handled. The time is in the past while messages wait
@@ -45,7 +48,7 @@ impl Inbound {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_protocol::ids::{AppId, WorkerId};
+    use firesteel_protocol::ids::AppId;
 
     use super::*;
 

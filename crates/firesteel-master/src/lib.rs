@@ -19,8 +19,7 @@
 //! record. A handler calls this function and then sends messages about the change. Recovery calls it for each record.
 //!
 //! The Master identifies connections only by number. Each Worker and each application has a *link*: its connection, or
-//! none while the Master waits for its return after a restart. If a linked connection ends, the Worker or application
-//! is lost.
+//! none while it is *away*: after a restart of the Master, or after its connection ended without a goodbye.
 
 mod check;
 mod clients;
@@ -46,6 +45,7 @@ use scheduler::queues::QueueScheduling;
 use tables::applications::table::ApplicationTable;
 use tables::archive::Archive;
 use tables::drivers::table::ClusterDriverTable;
+use tables::lineage::Lineage;
 use tables::link::Link;
 use tables::preempted::Preempted;
 use tables::run_times::RunTimes;
@@ -64,9 +64,9 @@ pub use durable::snapshot::{
 };
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
-pub use limits::Limits;
+pub use limits::{Limits, OverBudget};
 pub use note::audit::{Action, Audit, Verdict};
-pub use note::{Ignored, Note};
+pub use note::{Evidence, Ignored, Note};
 pub use scheduler::queues::ReservationView;
 pub use tables::applications::health::ApplicationHealth;
 pub use tables::workers::health::WorkerHealth;
@@ -91,12 +91,14 @@ pub struct Master {
     lag: Lag,
     /// The history: ended applications and cluster drivers that are no longer listed on status pages.
     archive: Archive,
-    /// When the Workers and applications that have not returned since the restart are lost. `None`: all have returned.
-    away_until: Option<Timestamp>,
+    /// Whether Workers or applications have not returned since the restart, and none has been lost.
+    recovering: bool,
     /// Whether executors that belong to another state of a Master are left alone, and until when.
     hold: Hold,
     /// The time of the last record from which this Master was recovered.
     stopped: Timestamp,
+    /// The identity of the state, and how far it went before this run.
+    lineage: Lineage,
     records: Records,
     /// The time of the latest event.
     now: Timestamp,
@@ -120,8 +122,8 @@ pub enum Reason {
     Readmission,
     /// An application may again end executors of other applications.
     Preemption,
-    /// Workers and applications that have not returned since the restart are lost.
-    Recovery,
+    /// A Worker or application that is away is lost.
+    Absence,
     /// Executors that belong to another state of a Master are ended.
     Foreign,
 }
@@ -143,9 +145,10 @@ impl Master {
             pass: Pass::NotDue,
             lag: Lag::default(),
             archive: Archive::default(),
-            away_until: None,
+            recovering: false,
             hold: Hold::default(),
             stopped: Timestamp::default(),
+            lineage: Lineage::default(),
             now: Timestamp::default(),
             effects: Effects::default(),
         }
@@ -240,6 +243,10 @@ impl Master {
     /// Sends a Worker a message. If the Worker is away, it gets the information when it returns.
     fn tell_worker(&mut self, to: impl Into<Link>, message: MasterToWorker) {
         if let Link::Here(peer) = to.into() {
+            let mut message = message;
+            if let MasterToWorker::LaunchExecutor(launch) = &mut message {
+                launch.mark = self.mark();
+            }
             self.effects.push(Effect::Send { peer, message: Outbound::Worker(message) });
         }
     }
@@ -272,11 +279,15 @@ impl Machine for Master {
         match event {
             Event::Received { peer, arrived, message } => self.on_message(now, peer, arrived, message),
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
+            Event::WorkerGone { worker, since } => self.on_worker_gone(now, &worker, since),
             Event::Deadline { heard_until } => self.on_deadline(now, heard_until),
         }
         self.see_returned();
         self.settle(now);
         self.record_healths(now);
+        if self.records.must_precede() {
+            self.lineage.marked = now;
+        }
         let effects = self.effects.take();
         // Messages about the changes are sent after the records are durable.
         match self.records.take() {
@@ -295,9 +306,9 @@ impl Machine for Master {
         let preemption = self.next_preemption().map(|time| (time, Reason::Preemption));
         let readmission = [self.applications.next_readmission(), self.workers.next_readmission()];
         let readmission = readmission.into_iter().flatten().min().map(|time| (time, Reason::Readmission));
-        let recovery = self.next_loss().map(|time| (time, Reason::Recovery));
+        let absence = self.next_loss().map(|time| (time, Reason::Absence));
         let foreign = self.next_foreign_end().map(|time| (time, Reason::Foreign));
-        [timeout, relaunch, readmission, preemption, recovery, foreign]
+        [timeout, relaunch, readmission, preemption, absence, foreign]
             .into_iter()
             .flatten()
             .min_by_key(|(time, _)| *time)

@@ -17,6 +17,7 @@ extern crate self as firesteel_protocol;
 
 pub mod address;
 pub mod byte_text;
+pub mod exchange;
 pub mod executor_trouble;
 pub mod fair_queue;
 pub mod host;

@@ -25,7 +25,7 @@ impl Secret {
 
     /// A secret made of these random bytes, in hexadecimal.
     #[must_use]
-    pub fn of_bytes(bytes: [u8; 16]) -> Self {
+    pub fn of_bytes<const LENGTH: usize>(bytes: [u8; LENGTH]) -> Self {
         Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 

@@ -151,9 +151,9 @@ impl StateReader {
 }
 
 fn empty(head: StateHead, now: Timestamp) -> MasterView {
-    let StateHead { url, web_address, scheduling, reserved, lag_millis, totals: _ } = head;
+    let StateHead { url, web_address, scheduling, reserved, lag_millis, totals: _, is_exposed } = head;
     let (began, empty) = (now, MasterView::empty(url));
-    MasterView { web_address, began, now, scheduling, reserved, lag_millis, ..empty }
+    MasterView { web_address, began, now, scheduling, reserved, lag_millis, is_exposed, ..empty }
 }
 
 #[cfg(test)]
@@ -182,6 +182,7 @@ mod tests {
             reserved: Vec::new(),
             lag_millis: 0,
             totals,
+            is_exposed: false,
         })
     }
 

@@ -1,10 +1,9 @@
 //! The properties that Firesteel reads, in one table. `--help`, man pages, `firesteel config`, docs/SETTINGS.md and the
 //! warnings about unknown properties are generated from it.
 //!
-//! A row has the property's meaning (one or two sentences, which are also the constant's documentation), the constant,
-//! the name, its readers, and the default: `Value("60s")` as it would be written, or `Otherwise("no limit")` in words.
-//! A meaning that begins with `On YARN` puts the property into the list for YARN. After a new row run
-//! `UPDATE_GOLDEN=1 cargo test -p firesteel --test e2e settings`, which writes docs/SETTINGS.md.
+//! A row has the meaning (also the constant's documentation), the constant, the name, its readers, and the default:
+//! `Value("60s")` as it would be written, or `Otherwise("no limit")` in words. Meanings that begin with `On YARN` are
+//! listed for YARN. After a new row run `UPDATE_GOLDEN=1 cargo test -p firesteel --test e2e settings`.
 
 use firesteel_placement::{policy_names, worker_order_names};
 
@@ -44,6 +43,37 @@ table! {
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// The Master ends an application after this many failed executors in a row; -1 means never.
     MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");
+    /// File of secrets, made by `firesteel secret`: with it connections prove one and are encrypted, and HTTP needs a
+    /// password.
+    CREDENTIALS_FILE: "firesteel.credentials.file", [Master, Worker, Application], Otherwise("none: everybody who can connect is served");
+    /// Whether all peers must prove a secret. With credentials they always must; without them, nothing starts with
+    /// this.
+    AUTHENTICATE: "spark.authenticate", [Master, Worker, Application], Value("false");
+    /// A secret that Spark's applications may have, beside those of the credentials.
+    AUTHENTICATE_SECRET: "spark.authenticate.secret", [Master], Otherwise("none: only those of the credentials");
+    /// Whether Spark's applications must encrypt their connections to Masters and Workers, with Spark's AES engine.
+    CRYPTO: "spark.network.crypto.enabled", [Master, Worker], Value("false");
+    /// What is asked before the pages: org.apache.spark.ui.JWSFilter asks for a token. There are no other filters.
+    UI_FILTERS: "spark.ui.filters", [Master, Worker], Otherwise("none");
+    /// What is asked before submissions by REST: org.apache.spark.ui.JWSFilter asks for a token.
+    REST_FILTERS: "spark.master.rest.filters", [Master], Otherwise("none");
+    /// The secretKey (earlier: key) of the tokens that JWSFilter admits, for HS256: base64url, at least 256 bits.
+    TOKEN_KEY: "spark.org.apache.spark.ui.JWSFilter.param.NAME", [Master, Worker], Otherwise("not set");
+    /// Whether pages, JSON and metrics are served by HTTPS alone. REST is served in the clear.
+    TLS: "spark.ssl.standalone.enabled", [Master, Worker], Value("false");
+    /// PEM file with the certificate of the pages, and after it those of authorities that clients do not know.
+    TLS_CERTIFICATES: "spark.ssl.standalone.certChain", [Master, Worker], Otherwise("not set");
+    /// PEM file with the private key of the pages' certificate.
+    TLS_PRIVATE_KEY: "spark.ssl.standalone.privateKey", [Master, Worker], Otherwise("not set");
+    /// Whether readers of the pages need a certificate.
+    TLS_CLIENTS: "spark.ssl.standalone.needClientAuth", [Master, Worker], Value("false");
+    /// PEM file with the authorities of the readers' certificates.
+    TLS_AUTHORITIES: "spark.ssl.standalone.trustStore", [Master, Worker], Otherwise("not set");
+    /// Whether Spark's applications may leave connections in the clear although they must encrypt them.
+    SASL_FALLBACK: "spark.network.crypto.saslFallback", [Master, Worker], Value("false");
+    /// Whether to listen without credentials at addresses that other machines reach. Anyone who can connect there can
+    /// run programs.
+    INSECURE: "firesteel.insecure", [Master, Worker], Value("false");
     /// Where the Master keeps its state: FILESYSTEM or ROCKSDB (the same: a journal), ZOOKEEPER (with standby Masters),
     /// or NONE.
     RECOVERY_MODE: "spark.deploy.recoveryMode", [Master], Value("FILESYSTEM");
@@ -60,6 +90,9 @@ table! {
     ZOOKEEPER_PASSWORD: "firesteel.master.zookeeper.password", [Master], Otherwise("none: everybody who reaches ZooKeeper can read and change them");
     /// How long a restarted Master waits for Workers and drivers to return before they count as lost.
     RECOVERY_TIMEOUT: "spark.deploy.recoveryTimeout", [Master], Otherwise("spark.worker.timeout");
+    /// How long a Worker or driver whose connection ended without a goodbye may be away before it is lost; 0: lost at
+    /// once, as in Spark.
+    AWAY_TIMEOUT: "firesteel.master.awayTimeout", [Master], Otherwise("half of spark.worker.timeout");
     /// Number of ended applications that stay listed.
     RETAINED_APPLICATIONS: "spark.deploy.retainedApplications", [Master], Value("200");
     /// How long ago what the history has may have ended; the latest that stay listed are there in any case.
@@ -102,9 +135,13 @@ table! {
     HISTORY_SERVER_URL: "spark.master.ui.historyServerUrl", [Master], Otherwise("not set");
     /// Whether readers of the Master's pages may end applications and cluster drivers and decommission Workers.
     UI_KILL_ENABLED: "spark.ui.killEnabled", [Master], Value("false");
-    /// Further names of hosts, separated by commas, by which readers call the Master where spark.ui.killEnabled is set;
-    /// it refuses others.
+    /// Further names of hosts, separated by commas, by which readers call the Master; it refuses others.
     UI_ALLOWED_HOSTS: "firesteel.master.ui.allowedHosts", [Master], Otherwise("addresses, localhost, names of the Master and its machine");
+    /// Hosts and networks, separated by commas, that the Master connects to although their peers connect from
+    /// elsewhere; *: all.
+    ALLOWED_PEERS: "firesteel.master.allowedPeers", [Master], Otherwise("none: peers are where they have connected from");
+    /// Further names of hosts, separated by commas, by which readers call the Worker; it refuses others.
+    WORKER_UI_ALLOWED_HOSTS: "firesteel.worker.ui.allowedHosts", [Worker], Otherwise("addresses, localhost, names of the Worker and its machine");
     /// Whether links from Spark's executors to their logs lead to the Master instead of the Worker, which readers then
     /// need not reach.
     UI_REVERSE_PROXY: "spark.ui.reverseProxy", [Worker], Value("false");
@@ -154,12 +191,20 @@ table! {
     /// Maximum bytes of a name, host, directory or address in a registration; the Master refuses longer ones.
     MAX_TEXT_LENGTH: "firesteel.master.maxTextLength", [Master], Value("4096");
 
+    /// Memory of the Master for what others send: half for what live applications describe, an eighth for messages that
+    /// arrive.
+    MASTER_MEMORY: "firesteel.master.memory", [Master], Otherwise("half of what the machine, the control group and `ulimit` allow");
+
     /// Number of attempts to register with a Master before the Worker gives up.
     MAX_REGISTRATION_RETRIES: "spark.worker.maxRegistrationRetries", [Worker], Value("16");
     /// Time between SIGTERM and SIGKILL when an executor is ended.
     KILL_GRACE: "firesteel.worker.killGrace", [Worker], Value("10s");
     /// Time between SIGTERM and SIGKILL when a cluster driver is ended.
     DRIVER_KILL_GRACE: "spark.worker.driverTerminateTimeout", [Worker], Value("10s");
+    /// Whether each executor gets a control group (cgroup version 2) where the Worker may make one.
+    CONTROL_GROUPS: "firesteel.worker.controlGroups", [Worker], Value("true");
+    /// Whether programs of executors may gain privileges, for example by sudo.
+    GAIN_PRIVILEGES: "firesteel.worker.gainPrivileges", [Worker], Value("false");
 
     /// Whether to remove directories of ended applications and executors (see spark.worker.cleanup.* and
     /// firesteel.worker.cleanup.*).
@@ -314,6 +359,8 @@ table! {
     REGISTRATION_TIMEOUT: "firesteel.driver.registrationTimeout", [Application], Value("60s");
     /// Replace an executor that runs but has not registered with the driver after this time.
     EXECUTOR_TIMEOUT: "firesteel.driver.executorTimeout", [Application], Value("120s");
+    /// How long an executor whose connection to its driver broke may be away; 0: it ends with the connection.
+    EXECUTOR_AWAY_TIMEOUT: "firesteel.executor.awayTimeout", [Application], Value("30s");
     /// Maximum bytes of a task's output on the way to the driver.
     OUTPUT_CREDIT: "firesteel.task.outputCredit", [Application], Value("1m");
     /// Maximum bytes of output that a shell keeps of background tasks; the output of the oldest is dropped first.
@@ -387,18 +434,18 @@ table! {
     YARN_GPU_NAME: "spark.yarn.resourceGpuDeviceName", [Application], Value("yarn.io/gpu");
     /// On YARN: name of the resource fpga on the cluster.
     YARN_FPGA_NAME: "spark.yarn.resourceFpgaDeviceName", [Application], Value("yarn.io/fpga");
-    /// On YARN with ACLs: users who may view and kill the application, separated by commas; * means all.
-    ADMIN_ACLS: "spark.admin.acls", [Application], Otherwise("the user who submitted it");
-    /// On YARN with ACLs: groups whose members may view and kill the application.
-    ADMIN_ACLS_GROUPS: "spark.admin.acls.groups", [Application], Otherwise("none");
+    /// Users who administer the Master, or on YARN may view and kill the application; * means all.
+    ADMIN_ACLS: "spark.admin.acls", [Master, Application], Otherwise("none");
+    /// The same for groups of the system's.
+    ADMIN_ACLS_GROUPS: "spark.admin.acls.groups", [Master, Application], Otherwise("none");
     /// On YARN with ACLs: further users who may view the application and its logs.
     VIEW_ACLS: "spark.ui.view.acls", [Application], Otherwise("none");
     /// On YARN with ACLs: groups whose members may view the application and its logs.
     VIEW_ACLS_GROUPS: "spark.ui.view.acls.groups", [Application], Otherwise("none");
-    /// On YARN with ACLs: further users who may kill it.
-    MODIFY_ACLS: "spark.modify.acls", [Application], Otherwise("none");
-    /// On YARN with ACLs: groups whose members may kill the application.
-    MODIFY_ACLS_GROUPS: "spark.modify.acls.groups", [Application], Otherwise("none");
+    /// Users who may end what belongs to others at the Master, or on YARN this application.
+    MODIFY_ACLS: "spark.modify.acls", [Master, Application], Otherwise("none");
+    /// The same for groups of the system's.
+    MODIFY_ACLS_GROUPS: "spark.modify.acls.groups", [Master, Application], Otherwise("none");
     /// On YARN: label of the nodes where executors may run.
     YARN_EXECUTOR_LABEL: "spark.yarn.executor.nodeLabelExpression", [Application], Otherwise("the queue's");
     /// On YARN: hosts where no executor may run, separated by commas.
@@ -450,41 +497,4 @@ pub fn find(name: &str) -> Option<&'static Key> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::application::ApplicationSettings;
-    use crate::application::yarn::YarnSettings;
-    use crate::daemon::master;
-    use crate::key::Default;
-    use crate::{Properties, SettingError, WorkerSettings};
-
-    #[test]
-    fn every_row_is_one_sentence_about_one_property() {
-        for (at, key) in TABLE.iter().enumerate() {
-            let Key { name, .. } = key;
-            assert!(name.starts_with("spark.") || name.starts_with("firesteel."), "{name}");
-            assert!(key.meaning().ends_with('.') && key.meaning().len() < 140, "{name}: {}", key.meaning());
-            assert!(
-                TABLE[..at].iter().all(|other| matched(other.name, name).is_none()),
-                "{name} is there twice"
-            );
-        }
-    }
-
-    #[test]
-    fn the_table_says_the_defaults_that_the_code_has() -> Result<(), SettingError> {
-        let unset = Properties::default();
-        let values = TABLE.iter().filter_map(|key| match key.default {
-            Default::Value(value) => Some(format!("{}={value}", key.name)),
-            Default::Otherwise(_) => None,
-        });
-        let values: Vec<String> = values.collect();
-        let set = Properties::parse(values.iter().map(String::as_str))?;
-        assert_eq!(master::config(&set, String::new())?, master::config(&unset, String::new())?);
-        assert_eq!(WorkerSettings::of(&set)?, WorkerSettings::of(&unset)?);
-        let (one, other) = (ApplicationSettings::of(&set)?, ApplicationSettings::of(&unset)?);
-        assert_eq!(one, other);
-        assert_eq!(YarnSettings::of(&set, &one)?, YarnSettings::of(&unset, &other)?);
-        Ok(())
-    }
-}
+mod tests;

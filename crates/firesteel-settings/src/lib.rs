@@ -32,7 +32,8 @@ pub use application::{
     ApplicationSettings, CUDA, application_master, cluster_driver, description, listen, yarn,
 };
 pub use daemon::{
-    WorkerSettings, http, master, pages, resources, rolling, scheduling, shuffle_service, worker,
+    WorkerSettings, access_lists, allowed_peers, http, master, pages, resources, rolling, scheduling,
+    shuffle_service, tls, token_key, worker,
 };
 pub use findings::property_effect;
 pub use key::Reader;

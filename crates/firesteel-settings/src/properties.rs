@@ -52,6 +52,18 @@ pub enum SettingError {
         served: &'static str,
         instead: &'static str,
     },
+    /// A PEM file is needed, and no property names it.
+    #[error(
+        "{key} is not set, which {} needs: name a PEM file (of a keystore openssl pkcs12 -nodes makes one)",
+        crate::keys::TLS
+    )]
+    NoPemFile { key: &'static str },
+    /// A filter needs a key, and the property has none that can be used.
+    #[error(
+        "spark.{0}.param.secretKey is no key of at least 256 bits in base64url, which the filter {0} needs",
+        crate::daemon::token_key::JWS_FILTER
+    )]
+    NoTokenKey,
     /// The file that a property names cannot be used.
     #[error("{key}: {path}: {error}")]
     File { key: &'static str, path: String, error: String },
@@ -130,7 +142,7 @@ impl SettingError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::NoPair { .. } => true,
-            Self::File { .. } => false,
+            Self::File { .. } | Self::NoPemFile { .. } | Self::NoTokenKey => false,
             Self::Contradiction { is_usage, .. }
             | Self::TimeoutTooShort { is_usage, .. }
             | Self::NoAddresses { is_usage, .. }

@@ -153,6 +153,10 @@ Nothing starts with these, unless the value is empty or `false`: exit code 78, o
     for protection::Row { name, refusing, why } in protection::TABLE {
         let who = match refusing {
             Refusing::All => "all",
+            Refusing::WithoutCredentials => "all without `firesteel.credentials.file`",
+            Refusing::WithoutCredentialsOrYarn => {
+                "all without `firesteel.credentials.file`, but applications on YARN"
+            }
             Refusing::OutsideYarn => "all but applications on YARN",
             Refusing::Applications => "Firesteel's own applications",
         };

@@ -14,20 +14,40 @@ pub const REDACTED: &str = "*********(redacted)";
 /// `spark.redaction.regex`, which lacks `passwd` and `passphrase`.
 const SECRET: [&str; 5] = ["secret", "password", "passwd", "passphrase", "token"];
 
+/// A name with one of these parts denotes a secret: `GITHUB_PAT`, `DB_CONN`, `--db-pass`, `SENTRY_DSN`. A connection
+/// string usually has a password, in a form of its own.
+const SECRET_PARTS: [&str; 11] = [
+    "pass",
+    "pw",
+    "pat",
+    "auth",
+    "conn",
+    "connstr",
+    "connstring",
+    "connectionstring",
+    "dsn",
+    "sig",
+    "signature",
+];
+
 /// A word that is this long and has letters and digits may be a key.
 const KEY_LENGTH: usize = 16;
 
 /// Whether a property, a variable or an option with this name has a secret value. In addition to Spark's rule, names
-/// with a part that ends with `key` count: `API_KEY`, `--apikey`, `fs.s3a.access.key`.
+/// with a part that ends with `key` count: `API_KEY`, `--apikey`, `fs.s3a.access.key`. So do names with one of a few
+/// short parts.
 #[must_use]
 pub fn is_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_key = |part: &str| part.ends_with("key") || part.ends_with("keys");
-    let mut parts = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    let parts: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     SECRET.iter().any(|secret| lower.contains(secret))
         || lower.contains("accesskey")
+        || parts.windows(2).any(|pair| pair[1] == "string" && ["connection", "conn"].contains(&pair[0]))
         // The variable PWD is a directory.
-        || parts.any(|part| is_key(part) || (part == "pwd" && name != "PWD" && name != "OLDPWD"))
+        || parts.iter().any(|part| {
+            is_key(part) || SECRET_PARTS.contains(part) || (*part == "pwd" && name != "PWD" && name != "OLDPWD")
+        })
 }
 
 /// The value in a form that can be shown: a placeholder if the name denotes a secret, otherwise the value with its
@@ -41,7 +61,8 @@ pub fn shown(name: &str, value: &str) -> String {
 /// words after the name of a secret.
 #[must_use]
 pub fn shown_text(text: &str) -> String {
-    let mut secrets: Vec<Range<usize>> = url_passwords(text).chain(named_secrets(text)).collect();
+    let found = url_passwords(text).chain(oracle_passwords(text)).chain(named_secrets(text));
+    let mut secrets: Vec<Range<usize>> = found.collect();
     secrets.sort_by_key(|secret| secret.start);
     let (mut shown, mut end) = (String::with_capacity(text.len()), 0);
     for secret in secrets {
@@ -64,6 +85,11 @@ pub fn shown_arguments(arguments: &[String]) -> Vec<String> {
         match argument.split_once('=') {
             Some((name, value)) if is_name(name) => format!("{name}={}", shown(name, value)),
             _ if follows && (before.starts_with('-') || is_key_like(argument)) => REDACTED.to_owned(),
+            _ if USER_OPTIONS.contains(&before)
+                && let Some(password) = user_password(argument) =>
+            {
+                format!("{}{REDACTED}", &argument[..password.start])
+            }
             _ => shown_text(argument),
         }
     };
@@ -98,6 +124,28 @@ fn url_passwords(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// The positions of passwords in `jdbc:oracle:thin:user/password@host`, which has no `//` before the user.
+fn oracle_passwords(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices("jdbc:oracle:").filter_map(|(at, _)| {
+        let word = text[at..].split(|c: char| c.is_whitespace() || "\"'`".contains(c)).next()?;
+        let user = &word[..word.rfind('@')?];
+        let slash = user.find('/').filter(|slash| slash + 1 < user.len())?;
+        Some(at + slash + 1..at + user.len())
+    })
+}
+
+/// Options whose argument is a user with a password, as `curl` has them.
+const USER_OPTIONS: [&str; 3] = ["-u", "--user", "--proxy-user"];
+
+/// The position of the password in `user:password`. Numbers are ids of a user and a group.
+fn user_password(word: &str) -> Option<Range<usize>> {
+    let (user, password) = word.split_once(':')?;
+    let is_id = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let are_ids = is_id(user) && is_id(password);
+    let is_password = !password.is_empty() && !password.starts_with("//") && !are_ids;
+    is_password.then(|| user.len() + 1..word.len())
+}
+
 /// The part of a URL before the `@`. If somebody writes `/`, `?` or `#` unescaped in a password, the text before it
 /// looks like a host and a port. The port is then not a number, and the password is still found.
 fn user_info(url: &str) -> Option<&str> {
@@ -118,13 +166,18 @@ fn named_secrets(text: &str) -> impl Iterator<Item = Range<usize>> {
         let rest = &text[start..];
         let name = &rest[..rest.find(|c| !is_name_character(c)).unwrap_or(rest.len())];
         let is_scheme = ["bearer", "basic"].iter().any(|scheme| name.eq_ignore_ascii_case(scheme));
+        let behind = start + name.len();
+        if USER_OPTIONS.contains(&name) {
+            let word = rest[name.len()..].trim_start();
+            let ends = |c: char| c.is_whitespace() || "\"'`;&|".contains(c);
+            let blanks = rest.len() - name.len() - word.len();
+            let found = user_password(&word[..word.find(ends).unwrap_or(word.len())])?;
+            return Some(behind + blanks + found.start..behind + blanks + found.end);
+        }
         if !is_scheme && !is_secret(name) {
             return None;
         }
-        secret_after(name, &rest[name.len()..]).map(|found| {
-            let behind = start + name.len();
-            behind + found.start..behind + found.end
-        })
+        secret_after(name, &rest[name.len()..]).map(|found| behind + found.start..behind + found.end)
     })
 }
 
@@ -136,6 +189,8 @@ fn secret_after(name: &str, text: &str) -> Option<Range<usize>> {
         // A blank after `=` belongs to the assignment only if there is one before it.
         '=' if after_blanks.len() == after_quote.len() => &after_blanks[1..],
         '=' => after_blanks[1..].trim_start(),
+        // A short word before a colon may be one of a sentence.
+        ':' if after_quote.len() == text.len() && SECRET_PARTS.contains(&name) => return None,
         ':' if !after_blanks.starts_with("://") => after_blanks[1..].trim_start(),
         _ => return word_after(name, text),
     };
@@ -206,6 +261,22 @@ mod tests {
             ("SSH_KEY_FILE", "#"),
             ("apiKey", "#"),
             ("MYSQL_PWD", "#"),
+            ("GITHUB_PAT", "#"),
+            ("ADO_PAT", "#"),
+            ("spark.executorEnv.GH_PAT", "#"),
+            ("DB_CONN", "#"),
+            ("AIRFLOW_CONN_DB", "#"),
+            ("AZURE_STORAGE_CONNECTION_STRING", "#"),
+            ("ConnectionString", "#"),
+            ("SENTRY_DSN", "#"),
+            ("REDIS_PASS", "#"),
+            ("NPM_AUTH", "#"),
+            ("PATH", "hush"),
+            ("PYTHONPATH", "hush"),
+            ("spark.authenticate", "hush"),
+            ("spark.core.connection.ack.wait.timeout", "hush"),
+            ("AUTHOR", "hush"),
+            ("COMPASS", "hush"),
             ("PWD", "hush"),
             ("KEYBOARD", "hush"),
         ] {
@@ -223,6 +294,17 @@ mod tests {
             ("mongodb://u:p@h1,h2/?w=1 http://a:b@c", "mongodb://u:#@h1,h2/?w=1 http://a:#@c"),
             ("https://ghp0123456789abcdef@github.com/x", "https://#@github.com/x"),
             ("https://user@host/", "https://user@host/"),
+            ("https://h/c?sv=1&sig=a%2Fb&se=2 x", "https://h/c?sv=1&sig=#&se=2 x"),
+            ("s3://b/k?X-Amz-Signature=abc&x=1", "s3://b/k?X-Amz-Signature=#&x=1"),
+            ("jdbc:oracle:thin:scott/tiger@//host:1521/x", "jdbc:oracle:thin:scott/#@//host:1521/x"),
+            ("sqlalchemy+u:p@host", "sqlalchemy+u:p@host"),
+            ("GITHUB_PAT=hush git fetch", "GITHUB_PAT=# git fetch"),
+            ("curl -u me:hush https://h", "curl -u me:# https://h"),
+            ("curl --user me:hush --fast", "curl --user me:# --fast"),
+            ("docker run --user 1000:1000 x", "docker run --user 1000:1000 x"),
+            ("sort -u a:b", "sort -u a:#"),
+            ("first pass: build", "first pass: build"),
+            ("{'pass': 'hush'}", "{'pass': '#'}"),
             ("http://host:8080/@scope/package", "http://host:8080/@scope/package"),
             ("http://[::1]:80/@x", "http://[::1]:80/@x"),
             ("jdbc:x://h/db?user=u&password=hush&ssl=on", "jdbc:x://h/db?user=u&password=#&ssl=on"),
@@ -253,6 +335,8 @@ mod tests {
         for (arguments, expected) in [
             ("--token|abc|--api-key=def|DB_PASSWORD=g h", "--token|#|--api-key=#|DB_PASSWORD=#"),
             ("--secret|-v", "--secret|-v"),
+            ("curl|-u|me:hush|--user|me:hush|--proxy-user|a:b", "curl|-u|me:#|--user|me:#|--proxy-user|a:#"),
+            ("docker|--user|1000:1000|-u|me", "docker|--user|1000:1000|-u|me"),
             ("token|abc|token|abcdef0123456789", "token|abc|token|#"),
             ("-c|a; PASSWORD=hush ./run|x", "-c|a; PASSWORD=# ./run|x"),
             ("--url=postgres://u:p@h|u=postgres://u:p@h", "--url=postgres://u:#@h|u=postgres://u:#@h"),

@@ -52,7 +52,9 @@ pub enum EnvelopeError {
     #[error("cannot read the sender and the receiver of a message")]
     Unreadable,
     /// The bytes begin an authentication handshake.
-    #[error("there is no authentication here yet: remove spark.authenticate, and use a trusted network only")]
+    #[error(
+        "there is no secret here that could be proven: remove spark.authenticate, or set firesteel.credentials.file at the Master"
+    )]
     Authentication,
 }
 

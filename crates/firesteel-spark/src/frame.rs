@@ -61,6 +61,9 @@ pub enum FrameError {
     Header,
 }
 
+/// The longest frame that a side reads, in bytes. An application's description has some ten thousand bytes.
+pub const LONGEST: usize = 8 << 20;
+
 /// The first byte of every connection. Lengths are so small that their first byte is always 0.
 pub const FIRST_BYTE: u8 = 0;
 
@@ -68,9 +71,17 @@ const REQUEST: u8 = 3;
 const RESPONSE: u8 = 4;
 const FAILURE: u8 = 5;
 const ONE_WAY: u8 = 9;
+const TYPES: [u8; 4] = [REQUEST, RESPONSE, FAILURE, ONE_WAY];
 
 /// The size of the length and the type of a frame, in bytes.
 const PREFIX: usize = 9;
+
+/// Whether a frame can begin with these bytes.
+pub(crate) fn is_header(bytes: [u8; PREFIX]) -> bool {
+    let (length, code) = bytes.split_first_chunk().expect("it has 9 bytes");
+    let length = usize::try_from(i64::from_be_bytes(*length)).unwrap_or(usize::MAX);
+    (PREFIX..=LONGEST).contains(&length) && TYPES.contains(&code[0])
+}
 
 impl Frame {
     /// Takes a frame from the beginning of the buffer. `None` if the frame is not complete: the buffer stays unchanged.
@@ -89,7 +100,7 @@ impl Frame {
         let mut frame = buffer.split_to(count).freeze();
         frame.advance(size_of::<i64>());
         let code = frame.get_u8();
-        if ![REQUEST, RESPONSE, FAILURE, ONE_WAY].contains(&code) {
+        if !TYPES.contains(&code) {
             return Err(FrameError::Type(code));
         }
         let id = if code == ONE_WAY { 0 } else { frame.try_get_i64().map_err(|_| FrameError::Header)? };

@@ -7,6 +7,7 @@
 //! ```
 //!
 //! - [`frame`]: the frames of a connection: requests, answers, and messages without an answer
+//! - [`authentication`]: how two sides prove at the beginning that they know the same secret
 //! - [`envelope`]: the sender and the receiver of a message
 //! - [`java`]: the objects in messages, as Java serializes them
 //! - [`scala`]: the values of Scala's library in these objects
@@ -27,6 +28,7 @@
 
 #![warn(missing_docs)]
 
+pub mod authentication;
 pub mod cluster_driver;
 pub mod connection;
 pub mod dialect;

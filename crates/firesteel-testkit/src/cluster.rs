@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::processes::{children_of, command_line};
+use crate::processes::{command_line, descendants_of};
 use crate::program::{Daemon, Finished, firesteel, run};
 
 /// A Master with Workers. When it is dropped, all daemons end and the directory is removed.
@@ -205,8 +205,8 @@ impl Cluster {
     /// The running executors that a Worker has started, by the Worker's number from 0. Executors that run another
     /// program than Firesteel do not count.
     pub fn executors(&self, worker: usize) -> Vec<u32> {
-        let children = children_of(self.workers[worker].pid());
+        let below = descendants_of(self.workers[worker].pid());
         let is_executor = |pid: &u32| command_line(*pid).iter().any(|word| word == "--executor-id");
-        children.into_iter().filter(is_executor).collect()
+        below.into_iter().filter(is_executor).collect()
     }
 }

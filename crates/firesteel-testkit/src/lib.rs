@@ -32,7 +32,7 @@ pub mod zookeeper;
 
 pub use cluster::Cluster;
 pub use program::{
-    Daemon, Finished, Guarded, binary, clean, firesteel, forgetful_master, is_ours, run, run_with_input,
-    scratch_of_applications,
+    CREDENTIALS, Daemon, Finished, Guarded, binary, clean, firesteel, forgetful_master, http_get, http_post,
+    is_ours, limited, run, run_with_input, scratch_of_applications,
 };
 pub use wait::{DEADLINE, wait_for};

@@ -9,7 +9,7 @@
 //! ```
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -63,6 +63,36 @@ pub fn forgetful_master(port: &str) -> Command {
     command
 }
 
+/// Sends an HTTP request for a path, with these further lines of a head. Returns the status and the whole response.
+pub fn http_get(address: &str, path: &str, head: &str) -> (u16, String) {
+    http(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{head}\r\n"))
+}
+
+/// The same for a form that is sent.
+pub fn http_post(address: &str, path: &str, head: &str, form: &str) -> (u16, String) {
+    let length = form.len();
+    let lines = format!("Host: {address}\r\n{head}Content-Length: {length}\r\n");
+    http(address, &format!("POST {path} HTTP/1.1\r\n{lines}\r\n{form}"))
+}
+
+fn http(address: &str, request: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("it serves HTTP");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.expect("an answer has a status"), answer)
+}
+
+/// The same command under a limit of the shell's `ulimit`.
+pub fn limited(limit: &str, command: &Command) -> Command {
+    let mut shell = clean("sh");
+    shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
+}
+
 /// A command of this program, in a clean environment.
 pub fn clean(program: impl AsRef<OsStr>) -> Command {
     signals::give_children_the_defaults();
@@ -107,7 +137,12 @@ pub struct Daemon {
     stderr: Text,
     url: String,
     http: String,
+    /// The file with the daemon's credentials, if it has any.
+    credentials: Option<OsString>,
 }
+
+/// The variable that names a file with credentials.
+pub const CREDENTIALS: &str = "FIRESTEEL_CREDENTIALS_FILE";
 
 impl Daemon {
     /// A Master on a free port of loopback.
@@ -117,9 +152,14 @@ impl Daemon {
 
     /// A Worker of this Master, on a free port of loopback, with this work directory.
     pub fn worker(master: &Daemon, work_dir: &Path, arguments: &[&str]) -> Self {
+        Self::start(&mut Self::worker_command(master, work_dir, arguments))
+    }
+
+    /// The command that starts such a Worker.
+    pub fn worker_command(master: &Daemon, work_dir: &Path, arguments: &[&str]) -> Command {
         let mut command = firesteel();
         command.args(["worker", "--port", "0", "--work-dir"]).arg(work_dir).args(arguments).arg(master.url());
-        Self::start(&mut command)
+        command
     }
 
     /// Starts any daemon that supports `--announce`. Returns when the daemon is ready.
@@ -139,10 +179,12 @@ impl Daemon {
     /// Starts any command, without waiting until it is ready.
     pub fn spawn(command: &mut Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let credentials = command.get_envs().find(|(name, _)| *name == CREDENTIALS);
+        let credentials = credentials.and_then(|(_, file)| file.map(OsStr::to_owned));
         let mut child = Guarded::spawn(command);
         let stdout = Text::collect(child.stdout.take().expect("it is piped"));
         let stderr = Text::collect(child.stderr.take().expect("it is piped"));
-        Self { child, stdout, stderr, url: String::new(), http: String::new() }
+        Self { child, stdout, stderr, url: String::new(), http: String::new(), credentials }
     }
 
     /// The URL on which the daemon listens, `spark://host:port`.
@@ -157,14 +199,9 @@ impl Daemon {
 
     /// Sends an HTTP request for a path to the daemon. Returns the status and the body of the response.
     pub fn get(&self, path: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.http()).expect("it serves HTTP");
-        stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.http()).expect("it reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        (status.expect("an answer has a status"), body.to_owned())
+        let (status, answer) = http_get(self.http(), path, "");
+        let (_, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
+        (status, body.to_owned())
     }
 
     /// The socket address in the daemon's URL.
@@ -206,9 +243,12 @@ impl Daemon {
         self.child.try_wait().expect("it is our child").is_none()
     }
 
-    /// The output of `firesteel status --json` about this Master.
+    /// The output of `firesteel status --json` about this Master, asked with its own credentials.
     pub fn status(&self) -> Value {
-        let done = run(firesteel().args(["status", "--json", "--master", &self.url]));
+        let mut command = firesteel();
+        command.args(["status", "--json", "--master", &self.url]);
+        command.envs(self.credentials.iter().map(|file| (CREDENTIALS, file)));
+        let done = run(&mut command);
         assert_eq!(done.code(), 0, "{done}\n{}", self.log());
         serde_json::from_str(&done.stdout).expect("status prints JSON")
     }

@@ -16,6 +16,7 @@ impl Worker {
     pub(super) fn on_launch_executor(&mut self, peer: PeerId, launch: ExecutorLaunch) {
         let executor = launch.executor.clone();
         self.registration.answer_order(peer, executor.clone());
+        self.registration.see(launch.mark);
         if self.executors.knows(&executor) {
             self.effects.note(Note::LaunchRepeated { executor });
             return;
@@ -166,7 +167,7 @@ impl Worker {
 /// Plans the executor's process. In a program, all placeholders are filled in, except the path of the Worker's own
 /// binary.
 fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
-    let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
+    let ExecutorLaunch { executor, profile, cores, memory, resources, work, mark: _ } = launch;
     let ExecutorWork { app_name, mut command, directory, files: _ } = ExecutorWork::clone(&work);
     if let Some(program) = command.program_mut() {
         program.fill(&Filling {

@@ -133,8 +133,15 @@ impl Worker {
         // Only the Master that the Worker is registered with gives orders. Other Masters may only answer.
         let orders = self.registration.takes_orders_of(peer);
         match message {
-            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address } => {
-                self.on_registered_worker(now, peer, (master_url, web_address), heartbeat_millis, duplicate);
+            MasterToWorker::RegisteredWorker {
+                master_url,
+                heartbeat_millis,
+                duplicate,
+                web_address,
+                mark,
+            } => {
+                let urls = (master_url, web_address);
+                self.on_registered_worker(now, peer, urls, heartbeat_millis, (duplicate, mark));
             }
             MasterToWorker::RegisterWorkerFailed(refusal) => {
                 self.on_register_worker_failed(now, peer, refusal);

@@ -104,16 +104,16 @@ impl Worker {
         }
     }
 
-    /// Reports an obstacle to a Master that has just registered this Worker, unless the Master knows the obstacle
-    /// already.
+    /// Reports an obstacle, or that it is over, to a Master that has just registered this Worker, if the Master may
+    /// believe something else.
     pub(super) fn tell_of_obstacle_if_new(&mut self, peer: PeerId, is_known: bool) {
-        if is_known || self.obstacles.reason().is_some() {
+        if is_known || self.obstacles.reason().is_some() || self.obstacles.was_reported() {
             self.tell_of_obstacle(peer);
         }
     }
 
     fn tell_of_obstacle(&mut self, peer: PeerId) {
-        let (worker, error) = (self.config.description.id.clone(), self.obstacles.reason().cloned());
+        let (worker, error) = (self.config.description.id.clone(), self.obstacles.report());
         self.effects.push(send(peer, WorkerToMaster::StartsChecked { worker, error }));
     }
 }

@@ -8,7 +8,7 @@ use firesteel_protocol::master_search::connect_error::ConnectError;
 use firesteel_protocol::master_search::leadership::Leadership;
 use firesteel_protocol::master_search::{Order, Registered, Remark};
 use firesteel_protocol::messages::{
-    DriverReport, DriverState, RefusedRegistration, WorkerToMaster, is_web_address,
+    DriverReport, DriverState, RefusedRegistration, StateMark, WorkerToMaster, is_web_address,
 };
 use firesteel_protocol::time::Timestamp;
 
@@ -95,7 +95,8 @@ impl Worker {
         let (listed, drivers) = (self.executors.reports(), self.drivers.reports());
         let executors = listed.iter().map(|report| (report.executor.clone(), report.state.clone())).collect();
         self.registration.search.tell(peer, SentReport { executors, drivers: drivers.clone(), gave_orders });
-        let worker = Box::new(self.config.description.clone());
+        let mut worker = Box::new(self.config.description.clone());
+        worker.seen = self.registration.seen();
         self.effects.push(send(peer, WorkerToMaster::RegisterWorker { worker, executors: listed, drivers }));
     }
 
@@ -105,7 +106,7 @@ impl Worker {
         peer: PeerId,
         (url, web_address): (String, Option<String>),
         heartbeat_millis: u64,
-        duplicate: bool,
+        (duplicate, mark): (bool, Option<StateMark>),
     ) {
         let web_address = web_address.filter(|address| is_web_address(address));
         let heartbeat = Duration::from_millis(heartbeat_millis).max(SHORTEST_HEARTBEAT);
@@ -115,6 +116,7 @@ impl Worker {
             // This registration is a repetition: heartbeats continue, at the new interval.
             (master.terms.url, master.terms.web_address, master.terms.heartbeat) =
                 (url, web_address, heartbeat);
+            self.registration.see(mark);
             return;
         }
         let next_heartbeat = now + heartbeat;
@@ -123,6 +125,7 @@ impl Worker {
             self.effects.note(Note::NotMyMaster { peer, message: "RegisteredWorker" });
             return;
         };
+        self.registration.see(mark);
         self.effects.note(Note::Registered { master_url: url, duplicate });
         self.follow(orders);
         self.send_heartbeat(peer);

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_host::journal::{JournalError, Storage};
+use firesteel_host::journal::{END_MARK, JournalError, Storage};
 use firesteel_host::lease::Lease;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tokio::time::sleep;
@@ -139,21 +139,28 @@ impl Znodes {
     }
 }
 
-/// The storage of the journal. Its methods block, so they must run on a thread that may wait.
+/// The storage of the journal. Its methods block, so they must run on a thread that may wait. It has no end marks,
+/// because a piece cannot be replaced; a piece is there as a whole, or not at all.
 impl Storage for Znodes {
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         let runtime = self.session.runtime().clone();
-        runtime.block_on(self.begin_generation(bytes)).map_err(|failure| self.failed(failure))
+        runtime
+            .block_on(self.begin_generation(without_end_mark(bytes)))
+            .map_err(|failure| self.failed(failure))
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         let runtime = self.session.runtime().clone();
-        runtime.block_on(self.write(bytes)).map_err(|failure| self.failed(failure))
+        runtime.block_on(self.write(without_end_mark(bytes))).map_err(|failure| self.failed(failure))
     }
 
     fn cost(&self, bytes: u64) -> u64 {
         bytes + NODE
     }
+}
+
+fn without_end_mark(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len() - END_MARK]
 }
 
 /// Reads the contents of an ensemble's latest generation, with its path. `None` if no generation exists yet.

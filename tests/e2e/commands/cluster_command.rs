@@ -69,7 +69,7 @@ impl Site {
         processes::within(&self.path("home"))
     }
 
-    /// Waits until no process is left in its homes. A Worker's reaper ends after it.
+    /// Waits until no process is left in its homes. A Worker's reapers may end after it.
     fn wait_until_empty(&self) {
         wait_for("nothing to run", || self.processes().is_empty().then_some(()));
     }

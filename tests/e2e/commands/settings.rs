@@ -63,12 +63,14 @@ fn nothing_starts_with_a_setting_that_asks_for_protection() {
         &["submit", "--deploy-mode", "cluster", "--master", "spark://127.0.0.1:1", "--", "true"],
     ];
     for (setting, why) in [
-        ("spark.authenticate=true", "Firesteel has no authentication"),
-        ("spark.ssl.enabled=true", "Firesteel has no authentication"),
-        ("spark.ssl.ui.enabled=true", "Firesteel has no authentication"),
-        ("spark.acls.enable=true", "Firesteel has no access control"),
-        ("spark.ui.view.acls=ann", "Firesteel has no access control"),
-        ("spark.modify.acls.groups=staff", "Firesteel has no access control"),
+        ("spark.authenticate=true", "only with firesteel.credentials.file"),
+        ("spark.network.crypto.enabled=true", "only with firesteel.credentials.file"),
+        ("spark.authenticate.enableSaslEncryption=true", "the old ciphers of SASL"),
+        ("spark.ssl.enabled=true", "Firesteel has TLS for its pages alone"),
+        ("spark.ssl.rpc.enabled=true", "Firesteel has TLS for its pages alone"),
+        ("spark.acls.enable=true", "Firesteel hides nothing from a cluster's users"),
+        ("spark.ui.view.acls=ann", "Firesteel hides nothing from a cluster's users"),
+        ("spark.modify.acls.groups=staff", "only with firesteel.credentials.file do users prove"),
     ] {
         let directory = conf(&setting.replace('=', " "));
         for arguments in commands {

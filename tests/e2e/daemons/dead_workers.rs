@@ -1,4 +1,4 @@
-//! A Worker and its reaper are killed together: who ends the remaining processes, and removes the files?
+//! A Worker and its reapers are killed together: who ends the remaining processes, and removes the files?
 
 use firesteel_daemons::worker::cleanup::processes::Marker;
 use firesteel_protocol::messages::DriverToMaster;
@@ -16,13 +16,12 @@ struct Left {
 }
 
 impl Left {
-    /// Runs executors on the Worker of this pair and kills it with its reaper.
+    /// Runs executors on the Worker of this pair and kills it with its reapers.
     fn by(pair: &mut Pair, driver: &Driver, executors: u32) -> Self {
         let left = Self { pids: up(pair, driver, executors), marker: Marker::of_worker(&pair.view().id) };
-        let reaper = pair.reaper().expect("there is a reaper");
-        // The Worker must not start another reaper, so it is stopped while the reaper dies.
+        // The Worker would end what a reaper leaves, so it is stopped while the reapers die.
         pair.worker.signal(Signal::SIGSTOP);
-        signal(reaper, Signal::SIGKILL);
+        pair.reapers().into_iter().for_each(|reaper| signal(reaper, Signal::SIGKILL));
         pair.worker.signal(Signal::SIGKILL);
         assert_eq!(pair.worker.wait(), 137);
         assert!(left.pids.iter().all(|&pid| is_alive(pid)), "nobody ends them yet");
@@ -45,14 +44,14 @@ fn another_worker(pair: &Pair) -> Daemon {
 }
 
 #[test]
-fn what_a_worker_left_that_was_killed_with_its_reaper_the_next_one_there_ends() {
+fn what_a_worker_left_that_was_killed_with_its_reapers_the_next_one_there_ends() {
     let mut pair = Pair::new(&[]);
     let driver = pair.register(SPREAD, 2);
     let left = Left::by(&mut pair, &driver, 2);
     let next = another_worker(&pair);
     // It does so before it offers its cores.
     assert!(left.pids.iter().all(|&pid| !is_alive(pid)), "{}", next.log());
-    next.wait_for_line(&["was killed together with its reaper: killing"]);
+    next.wait_for_line(&["was killed together with its reapers: killing"]);
     assert_eq!(left.marker.matching(), []);
 }
 
@@ -85,7 +84,7 @@ fn what_a_dead_worker_left_ends_with_its_application() {
     assert!(pids.iter().all(|&pid| is_alive(pid)), "{}", other.log());
     driver.send(&DriverToMaster::UnregisterApplication { app: driver.app.clone(), outcome: None });
     wait_for_ends(&pids);
-    other.wait_for_line(&["was killed together with its reaper: killing"]);
+    other.wait_for_line(&["was killed together with its reapers: killing"]);
 }
 
 #[test]

@@ -123,10 +123,11 @@ fn garbage_on_the_port_harms_nobody() {
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
     }
     for method in ["POST", "DELETE", "OPTIONS"] {
-        let answer = exchange(&master, format!("{method} /json/ HTTP/1.0\r\n\r\n").as_bytes());
+        let answer =
+            exchange(&master, format!("{method} /json/ HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes());
         assert!(answer.starts_with("HTTP/1.0 405") || answer.starts_with("HTTP/1.1 405"), "{answer}");
     }
-    let head = exchange(&master, b"HEAD /json/ HTTP/1.1\r\nHost: h\r\n\r\n");
+    let head = exchange(&master, b"HEAD /json/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(head.contains(" 200 OK") && head.ends_with("\r\n\r\n"), "{head}");
     let (status, sentence) = master.get("/app/none/");
     assert!(status == 404 && sentence.contains("/metrics"), "{sentence}");
@@ -180,57 +181,64 @@ fn pages_are_complete_and_load_nothing_from_elsewhere() {
         let loads = page.replace("<a href=\"http://", "").contains("http://");
         assert!(!page.contains(" style=") && !loads || path.contains("log"), "{page}");
     }
-    let style = exchange(&master, b"GET /static/style.css HTTP/1.1\r\nHost: h\r\n\r\n");
+    let style = exchange(&master, b"GET /static/style.css HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let version = style.lines().find_map(|line| line.strip_prefix("etag: ")).expect("it has a version");
     assert!(style.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{style}");
-    let again = format!("GET /static/style.css HTTP/1.1\r\nHost: h\r\nIf-None-Match: {version}\r\n\r\n");
+    let again =
+        format!("GET /static/style.css HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: {version}\r\n\r\n");
     let again = exchange(&master, again.as_bytes());
     assert!(again.starts_with("HTTP/1.1 304 ") && again.ends_with("\r\n\r\n"), "{again}");
-    let refused = exchange(&master, b"POST /app/kill/ HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nid=a");
+    let refused =
+        exchange(&master, b"POST /app/kill/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nid=a");
     assert!(refused.starts_with("HTTP/1.1 405 ") && refused.contains("spark.ui.killEnabled"), "{refused}");
     drop(launch);
 }
 
-/// A page of another site could read the token if its own name resolved to this Master's address.
+/// A page of another site could read what a daemon answers if its own name resolved to the daemon's address.
 #[test]
-fn a_master_whose_pages_may_change_something_answers_to_its_own_names_only() {
-    let allowed = "firesteel.master.ui.allowedHosts=spark.example.org";
-    let master = Daemon::master(&["--conf", "spark.ui.killEnabled=true", "--conf", allowed]);
-    let get = |target: &str, host: &str| {
-        exchange(&master, format!("GET {target} HTTP/1.1\r\n{host}Connection: close\r\n\r\n").as_bytes())
-    };
-    let own = format!("Host: {}\r\n", master.http());
-    for host in
-        [own.as_str(), "Host: [::1]:8080\r\n", "Host: LocalHost.\r\n", "Host: spark.example.org:80\r\n"]
-    {
-        for path in ["/", "/app/?appId=a", "/picture/"] {
-            assert!(get(path, host).starts_with("HTTP/1.1 200 "), "{path} {host}");
+fn daemons_answer_to_their_own_names_only_whether_or_not_their_pages_may_change_something() {
+    let allowed = |role: &str| format!("firesteel.{role}.ui.allowedHosts=spark.example.org");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let reading = Daemon::master(&["--conf", &allowed("master")]);
+    let killing = Daemon::master(&["--conf", "spark.ui.killEnabled=true", "--conf", &allowed("master")]);
+    let options = ["--cores", "1", "--memory", "1g", "--webui-port", "0", "--conf", &allowed("worker")];
+    let worker = Daemon::worker(&reading, &directory.path().join("work"), &options);
+    for (daemon, name) in [(&reading, "Master"), (&killing, "Master"), (&worker, "Worker")] {
+        let get = |target: &str, host: &str| {
+            exchange(daemon, format!("GET {target} HTTP/1.1\r\n{host}Connection: close\r\n\r\n").as_bytes())
+        };
+        let own = format!("Host: {}\r\n", daemon.http());
+        for host in
+            [own.as_str(), "Host: [::1]:8080\r\n", "Host: LocalHost.\r\n", "Host: spark.example.org:80\r\n"]
+        {
+            for path in ["/", "/json/", "/log/?appId=app-1&executorId=0&logType=stdout"] {
+                assert!(get(path, host).starts_with("HTTP/1.1 200 "), "{name} {path} {host}");
+            }
         }
+        let evil = "Host: evil.example:8080\r\n";
+        for (target, host) in [
+            ("/", evil),
+            ("/log/?appId=app-1&executorId=0&logType=stdout", evil),
+            ("/logPage/?appId=app-1&executorId=0&logType=stdout", evil),
+            ("/json/", evil),
+            ("/metrics", evil),
+            ("/static/style.css", evil),
+            ("/", ""),
+            ("/", "Host: \r\n"),
+            ("/", "Host: localhost.evil.example\r\n"),
+            ("http://evil.example/", own.as_str()),
+            ("http://127.0.0.1/", evil),
+        ] {
+            let refused = get(target, host);
+            let line = "HTTP/1.1 421 Misdirected Request\r\n";
+            assert!(refused.starts_with(line), "{name} {target} {host}: {refused}");
+            assert!(refused.contains("Host") && !refused.contains("token"), "{refused}");
+        }
+        assert!(get("/", evil).contains(&format!("This {name} is not known as evil.example")));
+        assert!(get("/livez", evil).starts_with("HTTP/1.1 200 "), "{name}");
     }
-    let evil = "Host: evil.example:8080\r\n";
-    for (target, host) in [
-        ("/", evil),
-        ("/app/?appId=a", evil),
-        ("/worker/?workerId=w", evil),
-        ("/", ""),
-        ("/", "Host: \r\n"),
-        ("/", "Host: localhost.evil.example\r\n"),
-        ("http://evil.example/", own.as_str()),
-        ("http://127.0.0.1/", evil),
-    ] {
-        let refused = get(target, host);
-        assert!(refused.starts_with("HTTP/1.1 421 Misdirected Request\r\n"), "{target} {host}: {refused}");
-        assert!(refused.contains("Host") && !refused.contains("token"), "{refused}");
-    }
-    let post = format!("POST /app/kill/ HTTP/1.1\r\n{evil}Content-Length: 4\r\n\r\nid=a");
-    let refused = exchange(&master, post.as_bytes());
-    assert!(
-        refused.starts_with("HTTP/1.1 421 ") && refused.contains("This Master is not known as evil.example")
-    );
-    // Responses for programs have no token.
-    for path in ["/json/", "/metrics", "/livez", "/static/style.css"] {
-        assert!(get(path, evil).starts_with("HTTP/1.1 200 "), "{path}");
-    }
+    let post = b"POST /app/kill/ HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 4\r\n\r\nid=a";
+    assert!(exchange(&killing, post).starts_with("HTTP/1.1 421 "));
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod dead_workers;
 mod decommission;
 pub(super) mod hosts;
 mod http;
+mod https;
+mod older_state;
 mod recovery;
 mod service_manager;
 mod shortages;

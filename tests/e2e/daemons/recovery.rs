@@ -24,18 +24,18 @@ fn start_launch(cluster: &Cluster, arguments: &[&str]) -> Daemon {
 }
 
 /// A running server of one core, with its `launch`.
-fn start_server(cluster: &Cluster, command: &[&str]) -> Daemon {
+pub(super) fn start_server(cluster: &Cluster, command: &[&str]) -> Daemon {
     let arguments = ["--until", "never", "--num-executors", "1", "--executor-cores", "1", "--json", "--"];
     let launch = start_launch(cluster, &[&arguments[..], command].concat());
     wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
     launch
 }
 
-fn all_are_back(cluster: &Cluster) {
+pub(super) fn all_are_back(cluster: &Cluster) {
     cluster.master.wait_for_line(&["all Workers and applications are back"]);
 }
 
-fn journal(state: &Path) -> PathBuf {
+pub(super) fn journal(state: &Path) -> PathBuf {
     let names = fs::read_dir(state).expect("the directory is there").flatten().map(|entry| entry.path());
     let is_journal =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal-"));
@@ -240,7 +240,7 @@ fn executors_survive_a_master_that_is_started_in_another_directory_and_then_in_t
         "runs 1 executor",
         words,
         &place,
-        "new, empty state",
+        "is new, or older than they are",
         "start it as a new Master",
     ]);
     cluster.master.wait_for_line(&["has returned with 1 executor", "this Master has no record of it"]);
@@ -294,6 +294,27 @@ fn a_state_that_is_removed_under_a_master_is_written_anew_and_survives_it() {
     cluster.start_master();
     let shown = run(firesteel().args(["status", "--master", cluster.master.url()]));
     assert!(shown.stdout.contains("first") && shown.stdout.contains("second"), "{shown}");
+}
+
+#[test]
+fn a_state_that_is_removed_under_an_idle_master_is_written_anew_within_a_second() {
+    let cluster = Cluster::plan().durable().start(0);
+    let away = cluster.path("away");
+    fs::rename(cluster.state(), &away).expect("it is there");
+    cluster.master.wait_for_line(&["was removed or replaced while this Master runs: writing it there anew"]);
+    wait_for("the new state", || cluster.state().join("journal-0000000002").exists().then_some(()));
+}
+
+#[test]
+fn a_master_whose_lock_file_is_removed_stays_the_only_one() {
+    let cluster = Cluster::plan().durable().start(0);
+    // A Master that does not run cannot make the file again.
+    cluster.master.signal(Signal::SIGSTOP);
+    fs::remove_file(cluster.state().join("lock")).expect("it is there");
+    let second = run(&mut cluster.master_command(&cluster.state(), "0"));
+    cluster.master.signal(Signal::SIGCONT);
+    assert_ne!(second.code(), 0, "{second}");
+    assert!(second.stderr.contains("is in use by another Master"), "{second}");
 }
 
 #[test]

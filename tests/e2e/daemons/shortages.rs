@@ -7,17 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use firesteel_testkit::processes::{self, children_of, command_line};
-use firesteel_testkit::{Daemon, binary, clean, firesteel, run, wait_for};
-use nix::sys::signal::Signal;
-
-/// The same command under a limit of the shell's `ulimit`.
-fn limited(limit: &str, command: &Command) -> Command {
-    let mut shell = clean("sh");
-    shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
-    shell.arg(command.get_program()).args(command.get_args());
-    shell
-}
+use firesteel_testkit::{Daemon, binary, clean, firesteel, limited, run, wait_for};
 
 fn worker(program: impl AsRef<OsStr>, master: &Daemon, work: &Path, cores: &str) -> Command {
     let mut worker = clean(program);
@@ -125,21 +115,13 @@ fn a_worker_whose_program_was_removed_starts_executors_under_its_name() {
     let program = installed.path().join("firesteel");
     fs::copy(binary(), &program).expect("it can be copied");
     let work = tempfile::tempdir().expect("a temporary directory");
-    let worker = Daemon::start(&mut worker(&program, &master, work.path(), "1"));
+    let _worker = Daemon::start(&mut worker(&program, &master, work.path(), "1"));
     fs::remove_file(&program).expect("it is ours");
     let words = ["sh", "-c", "cat /proc/$PPID/comm; tr '\\0' ' ' </proc/$PPID/cmdline", ":::", "item"];
     let done = run(&mut map(&master, &words));
     assert_eq!(done.code(), 0, "{done}");
     let expected = format!("firesteel\n{} executor ", program.display());
     assert!(done.stdout.starts_with(&expected), "{done}");
-    // The reaper is also restarted, if it was killed.
-    let reaper = || {
-        let is_reaper = |pid: &u32| command_line(*pid).get(1).is_some_and(|word| word == "__reaper");
-        children_of(worker.pid()).into_iter().find(is_reaper)
-    };
-    let first = reaper().expect("there is one");
-    processes::signal(first, Signal::SIGKILL).expect("it is there");
-    wait_for("another reaper", || reaper().filter(|pid| *pid != first));
 }
 
 #[test]

@@ -47,14 +47,20 @@ fn a_cluster_of_workers_in_all_states_has_the_same_sums_in_every_view() {
     let done = run(&mut asked(&driver));
     assert_eq!(done.code(), 0, "{done}");
     wait_for("the driver to run", || (master.status()["drivers"][0]["state"] == "RUNNING").then_some(()));
-    // Each executor has an item: an idle one on a leaving Worker would end.
+    // An item says by a file that it runs.
+    let items = tempfile::tempdir().expect("a temporary directory");
+    let script = format!("touch {}/$1; exec sleep 1000", items.path().display());
     let map = |name: &str, cores: &str, most: &str| {
         let sizes = ["--executor-cores", cores, "--total-executor-cores", most, "--executor-memory", "64m"];
         let mut map = asked(&["map", "--name", name]);
-        Daemon::spawn(map.args(sizes).args(["--", "sleep", "1000", ":::", "1", "2", "3", "4", "5"]))
+        map.args(sizes).args(["--", "sh", "-c", &script, "item", "{}", ":::", "1", "2", "3", "4", "5"]);
+        Daemon::spawn(&mut map)
     };
     let _full = map("full", "1", "5");
-    wait_for("five executors", || (master.status()["applications"][0]["executors_live"] == 5).then_some(()));
+    // An executor that has no item yet when its Worker is to leave would end.
+    wait_for("five items to run", || {
+        (1..=5).all(|item| items.path().join(item.to_string()).exists()).then_some(())
+    });
     let line = leaves.wait_for_line(&["listens on"]);
     let id = line.split_whitespace().find(|word| word.starts_with("worker-")).expect("the log names it");
     let done = run(&mut asked(&["decommission", id]));

@@ -56,9 +56,9 @@ impl Pair {
         }
     }
 
-    pub(crate) fn reaper(&self) -> Option<u32> {
+    pub(crate) fn reapers(&self) -> Vec<u32> {
         let is_reaper = |pid: &u32| command_line(*pid).get(1).is_some_and(|word| word == "__reaper");
-        children_of(self.worker.pid()).into_iter().find(is_reaper)
+        children_of(self.worker.pid()).into_iter().filter(is_reaper).collect()
     }
 }
 
@@ -106,7 +106,8 @@ fn kill_9_of_a_worker_leaves_none_of_its_processes() {
     let driver = pair.register(SPREAD, 3);
     let mut pids = up(&pair, &driver, 3);
     let marker = Marker::of_worker(&pair.view().id);
-    pids.push(pair.reaper().expect("there is a reaper"));
+    assert_eq!(pair.reapers().len(), 3);
+    pids.extend(pair.reapers());
 
     pair.worker.signal(Signal::SIGKILL);
     assert_eq!(pair.worker.wait(), 137);
@@ -115,21 +116,34 @@ fn kill_9_of_a_worker_leaves_none_of_its_processes() {
 }
 
 #[test]
-fn a_reaper_that_is_killed_is_replaced_and_polite_signals_do_not_end_it() {
-    let mut pair = Pair::new(&[]);
-    let driver = pair.register(SPREAD, 1);
-    let mut pids = up(&pair, &driver, 1);
-    let first = pair.reaper().expect("there is a reaper");
+fn polite_signals_do_not_end_a_reaper_and_the_worker_ends_what_a_killed_one_leaves() {
+    let pair = Pair::new(&[]);
+    let mut driver = pair.register(SPREAD, 2);
+    let pids = up(&pair, &driver, 2);
+    let [reaper, other] = pair.reapers()[..] else { panic!("{:?}", pair.reapers()) };
     for polite in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        signal(first, polite);
+        signal(reaper, polite);
     }
-    assert!(is_alive(first));
-    signal(first, Signal::SIGKILL);
-    pair.worker.wait_for_line(&["started another reaper"]);
-    pids.push(pair.reaper().filter(|&pid| pid != first).expect("there is another reaper"));
+    assert!(is_alive(reaper));
+    let (of_it, of_other): (Vec<u32>, Vec<u32>) =
+        pids.iter().copied().partition(|pid| processes::descendants_of(reaper).contains(pid));
+    assert_eq!((of_it.len(), of_other.len()), (4, 4));
+    signal(reaper, Signal::SIGKILL);
+    wait_for_ends(&of_it);
+    let (_, state) = driver.until(ExecutorState::is_finished);
+    assert_eq!(state, ExecutorState::Exited(ExitStatus::Signal(9)));
+    pair.worker.wait_for_line(&["the reaper of", "killing the processes of"]);
+    assert!(is_alive(other) && of_other.iter().all(|&pid| is_alive(pid)), "{}", pair.worker.log());
+}
 
-    pair.worker.signal(Signal::SIGKILL);
-    assert_eq!(pair.worker.wait(), 137);
+#[test]
+fn a_reaper_that_does_not_answer_is_killed_with_all_of_its_processes() {
+    let pair = Pair::new(&["--conf", "firesteel.worker.killGrace=100ms"]);
+    let mut driver = pair.register(SPREAD, 1);
+    let pids = up(&pair, &driver, 1);
+    signal(pair.reapers()[0], Signal::SIGSTOP);
+    driver.send(&DriverToMaster::UnregisterApplication { app: driver.app.clone(), outcome: None });
+    pair.worker.wait_for_line(&["the reaper of", "does not answer: killing it"]);
     wait_for_ends(&pids);
 }
 
@@ -139,12 +153,12 @@ fn sigterm_and_ctrl_c_end_the_executors_first_and_then_the_worker_with_code_0() 
         let mut pair = Pair::new(&["--conf", "firesteel.worker.killGrace=200ms"]);
         let mut driver = pair.register(SPREAD, 2);
         let pids = up(&pair, &driver, 2);
-        let reaper = pair.reaper().expect("there is a reaper");
+        let reapers = pair.reapers();
         pair.worker.signal(request);
         assert_eq!(pair.worker.wait(), 0, "{}", pair.worker.log());
         // At its end, without delay, none of its processes is left.
         assert!(pids.iter().all(|&pid| !is_alive(pid)), "{}", pair.worker.log());
-        assert!(!is_alive(reaper));
+        assert!(reapers.iter().all(|&pid| !is_alive(pid)));
         // Their ends were reported before the connection was closed.
         let (_, state) = driver.until(ExecutorState::is_finished);
         assert_eq!(state, ExecutorState::Killed(Some(ExitStatus::Signal(9))));

@@ -2,7 +2,7 @@
 
 use firesteel_placement::Cores;
 use firesteel_protocol::messages::{ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver};
-use firesteel_testkit::processes::{children_of, command_line};
+use firesteel_testkit::processes::{command_line, descendants_of};
 use firesteel_testkit::{Cluster, Daemon, wait_for};
 
 use super::driver::{Driver, script};
@@ -32,7 +32,7 @@ fn held(cluster: &Cluster, driver: &Driver) -> i64 {
 /// The number of `sleep`s on each Worker, in the order of the Workers.
 fn executors(cluster: &Cluster) -> Vec<usize> {
     let is_executor = |pid: &u32| command_line(*pid).first().is_some_and(|word| word == "sleep");
-    let count = |worker: &Daemon| children_of(worker.pid()).iter().filter(|pid| is_executor(pid)).count();
+    let count = |worker: &Daemon| descendants_of(worker.pid()).iter().filter(|pid| is_executor(pid)).count();
     cluster.workers.iter().map(count).collect()
 }
 

@@ -49,6 +49,43 @@ fn a_task_finds_nothing_of_the_submitters_environment_on_any_cluster() {
     assert_eq!(master.terminate(), 0);
 }
 
+/// What a program says of itself: its variables that are secrets of the Worker, whether it may gain privileges, and how
+/// gladly the kernel kills it when memory runs out.
+#[test]
+fn a_program_gets_no_secret_of_the_workers_environment_and_no_privileges_and_is_killed_first() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let show = "echo \"${AWS_SECRET_ACCESS_KEY-unset} ${DATABASE_PASSWORD-unset} ${WORKERS-unset}\"; \
+                sed -n 's/^NoNewPrivs:.//p' /proc/self/status; cat /proc/self/oom_score_adj";
+    // The tests themselves may run under restraints.
+    let own = |file: &str| std::fs::read_to_string(format!("/proc/self/{file}")).expect("it is there");
+    let status = own("status");
+    let inherited =
+        status.lines().find_map(|line| line.strip_prefix("NoNewPrivs:")).expect("it is there").trim();
+    let score = own("oom_score_adj").trim().parse::<i32>().expect("it is a number").max(500);
+    for (setting, privileges) in [(None, "1"), (Some("firesteel.worker.gainPrivileges=true"), inherited)] {
+        let master = Daemon::master(&[]);
+        let size = ["--webui-port", "none", "--cores", "1", "--memory", "1g"];
+        let setting: Vec<&str> = setting.iter().flat_map(|setting| ["--conf", setting]).collect();
+        let mut worker = Daemon::worker_command(&master, directory.path(), &[&size[..], &setting].concat());
+        worker.env("AWS_SECRET_ACCESS_KEY", "hush").env("DATABASE_PASSWORD", "hush").env("WORKERS", "here");
+        let worker = Daemon::start(&mut worker);
+        master.wait_for_workers(1);
+        let map = |more: &[&str]| {
+            let words = [&["map"], more, &["--", "sh", "-c", show, "sh", ":::", "a"]].concat();
+            let done = run(&mut submitter(&words, master.url()));
+            assert_eq!(done.code(), 0, "{done}");
+            done.stdout
+        };
+        assert_eq!(map(&[]), format!("unset unset here\n{privileges}\n{score}\n"));
+        // What an application asks for, it gets.
+        let asked = map(&["--env", "DATABASE_PASSWORD=mine"]);
+        assert!(asked.starts_with("unset mine here\n"), "{asked}");
+        let of_worker = std::fs::read_to_string(format!("/proc/{}/oom_score_adj", worker.pid()));
+        assert_eq!(of_worker.expect("it runs"), own("oom_score_adj"), "the Worker stays");
+        assert_eq!(worker.terminate(), 0);
+    }
+}
+
 #[test]
 fn a_shell_and_a_launch_keep_to_the_same_rule() {
     let (master, worker, directory) = cluster();

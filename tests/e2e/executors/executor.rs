@@ -117,8 +117,8 @@ fn an_executor_and_its_tasks_end_with_a_worker_that_is_killed() {
 #[test]
 fn an_executor_and_its_tasks_end_with_a_driver_that_is_gone() {
     let mut executor = Executor::start();
-    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000 };
-    executor.say(&DriverToExecutor::RegisteredExecutor(rules));
+    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000, away_millis: 0 };
+    executor.say(&DriverToExecutor::RegisteredExecutor { rules, received: 0 });
     let (_, task) = executor.launch("echo $$; exec sleep 1000");
     executor.stream.shutdown(std::net::Shutdown::Both).expect("it is open");
     assert_eq!(executor.end(task), 0);

@@ -21,7 +21,7 @@ pub(crate) struct Actions {
 enum Kind {
     KillExecutor,
     KillWorker,
-    KillWorkerAndReaper,
+    KillWorkerAndReapers,
     StopExecutor,
     StopWorker,
     StopMaster,
@@ -30,12 +30,14 @@ enum Kind {
     Deafen,
     Cut,
     Flip,
+    RemoveState,
+    Flood,
 }
 
-const KINDS: [(Kind, &str); 11] = [
+const KINDS: [(Kind, &str); 13] = [
     (Kind::KillExecutor, "executor killed"),
     (Kind::KillWorker, "Worker killed"),
-    (Kind::KillWorkerAndReaper, "Worker killed with no reaper left"),
+    (Kind::KillWorkerAndReapers, "Worker killed with no reapers left"),
     (Kind::StopExecutor, "executor stopped"),
     (Kind::StopWorker, "Worker stopped"),
     (Kind::StopMaster, "Master stopped"),
@@ -44,6 +46,8 @@ const KINDS: [(Kind, &str); 11] = [
     (Kind::Deafen, "route deafened"),
     (Kind::Cut, "route cut"),
     (Kind::Flip, "bit flipped"),
+    (Kind::RemoveState, "state removed under the Master"),
+    (Kind::Flood, "flood of long messages"),
 ];
 
 impl Actions {
@@ -78,7 +82,7 @@ impl Actions {
                 }
             }
             Kind::KillWorker => victims.kill_worker(worker, false),
-            Kind::KillWorkerAndReaper => victims.kill_worker(worker, true),
+            Kind::KillWorkerAndReapers => victims.kill_worker(worker, true),
             Kind::StopWorker => stop(pause, |signal| victims.workers[worker].daemon().signal(signal)),
             Kind::StopMaster => stop(pause, |signal| victims.master().signal(signal)),
             Kind::KillMaster => victims.kill_master(pause),
@@ -86,6 +90,8 @@ impl Actions {
             Kind::Deafen => meanwhile(pause, || route.deafen(), || route.go_on()),
             Kind::Cut => route.cut(),
             Kind::Flip => route.flip(),
+            Kind::RemoveState => victims.remove_state(),
+            Kind::Flood => victims.flood(pause),
         }
         true
     }

@@ -1,5 +1,5 @@
 //! Havoc: a cluster of real processes computes while its processes are killed, paused, stalled and cut off at random,
-//! and bits are flipped.
+//! bits are flipped, the Master's state is removed, and long messages take the little memory that the Master has.
 //!
 //! ```text
 //! cargo test -p firesteel --test e2e havoc -- --nocapture

@@ -83,7 +83,9 @@ fn start(victims: &Victims) -> Daemon {
     ] {
         command.args(["--conf", conf]);
     }
-    command.args(["--", "sh", "-c", "sleep 0.05; printf '%04000d\\n' $0", ":::"]);
+    // Each item leaves a process behind, which leaves its session.
+    let script = "setsid sleep 10000 > /dev/null 2>&1 & sleep 0.05; printf '%04000d\\n' $0";
+    command.args(["--", "sh", "-c", script, ":::"]);
     Daemon::spawn(command.args((0..ITEMS).map(|item| item.to_string())))
 }
 

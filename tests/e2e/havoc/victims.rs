@@ -1,17 +1,22 @@
 //! The cluster that suffers the faults.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use firesteel_testkit::{Daemon, firesteel, processes};
+use firesteel_testkit::{Daemon, firesteel, limited, processes, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use super::route::Route;
+use crate::peers::floods::{half_message, long_application};
 
 const WORKERS: usize = 3;
+
+/// The limit of the Master's memory: 256 MiB.
+const MEMORY: &str = "-d 262144";
 
 /// How long a cluster's processes may take to end after their Workers were told to.
 const ENDING: Duration = Duration::from_secs(30);
@@ -63,6 +68,28 @@ impl Victims {
         *master = start_master(self.work.path(), port);
     }
 
+    /// Removes the Master's state, and waits until the Master has written it anew.
+    pub(crate) fn remove_state(&self) {
+        let master = self.master();
+        let written = || master.log().matches("writing it there anew").count();
+        let before = written();
+        // Renamed first, since the Master may write while files are removed.
+        let (state, removed) = (self.work.path().join("state"), self.work.path().join("removed"));
+        fs::rename(state, &removed).expect("it is there");
+        fs::remove_dir_all(removed).expect("it is there");
+        wait_for("the state to be written anew", || (written() > before).then_some(()));
+    }
+
+    /// Sends long applications and halves of long messages to the Master, which must not end. They leave after a pause.
+    pub(crate) fn flood(&self, pause: Duration) {
+        let mut master = self.master();
+        let applications = (0..6).map(|number| long_application(&master, &format!("long-{number}")));
+        let flood: Vec<_> = applications.chain((0..4).map(|_| half_message(&master))).collect();
+        std::thread::park_timeout(pause);
+        assert!(master.is_alive(), "{}", master.log());
+        drop(flood);
+    }
+
     pub(crate) fn routes(&self) -> impl Iterator<Item = &Route> {
         self.workers.iter().map(|worker| &worker.to_master).chain([&self.driver])
     }
@@ -72,12 +99,12 @@ impl Victims {
         workers.flat_map(|pid| with_word(pid, "--executor-id")).collect()
     }
 
-    /// Kills a Worker, with or without its reaper, and starts another one in the same work directory.
-    pub(crate) fn kill_worker(&self, index: usize, also_reaper: bool) {
+    /// Kills a Worker, with or without its reapers, and starts another one in the same work directory.
+    pub(crate) fn kill_worker(&self, index: usize, also_reapers: bool) {
         let worker = &self.workers[index];
         let mut daemon = worker.daemon();
-        if also_reaper {
-            // Stopped first, so that the reaper does not notice its end.
+        if also_reapers {
+            // Stopped first, so that it does not adopt what they leave.
             daemon.signal(Signal::SIGSTOP);
             with_word(daemon.pid(), "__reaper").into_iter().for_each(|pid| send(pid, Signal::SIGKILL));
         }
@@ -122,11 +149,11 @@ pub(crate) fn send(pid: u32, signal: Signal) {
     let _ = processes::signal(pid, signal);
 }
 
-/// The children of a process with this word in their command line.
+/// The descendants of a process with this word in their command line.
 fn with_word(pid: u32, word: &str) -> Vec<u32> {
-    let mut children = processes::children_of(pid);
-    children.retain(|child| processes::command_line(*child).iter().any(|found| found == word));
-    children
+    let mut below = processes::descendants_of(pid);
+    below.retain(|process| processes::command_line(*process).iter().any(|found| found == word));
+    below
 }
 
 fn start_master(work: &Path, port: u16) -> Daemon {
@@ -143,7 +170,7 @@ fn start_master(work: &Path, port: u16) -> Daemon {
         "--conf",
         &state,
     ]);
-    Daemon::start(&mut command)
+    Daemon::start(&mut limited(MEMORY, &command))
 }
 
 fn start_worker(to_master: &Route, work: &Path) -> Daemon {

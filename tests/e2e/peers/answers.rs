@@ -127,6 +127,7 @@ fn first_page() -> StatePage {
         reserved: Vec::new(),
         lag_millis: 0,
         totals,
+        is_exposed: false,
     };
     let next = Some(StateCursor::Worker(WorkerId::new("worker-2")));
     StatePage {
@@ -135,6 +136,21 @@ fn first_page() -> StatePage {
         rows: vec![StateRow::Worker(Box::new(worker))],
         next,
     }
+}
+
+#[test]
+fn a_master_that_everybody_can_use_is_shown_as_open() {
+    let address = listen(|mut stream| {
+        let mut page = StatePage { next: None, ..first_page() };
+        page.head.iter_mut().for_each(|head| head.is_exposed = true);
+        let page = message(&MasterToClient::MasterStateResponse(page));
+        let bytes = [&PREAMBLE[..], &hello(Role::Master), &page].concat();
+        stream.write_all(&bytes).expect("the client is there");
+        until_closed(stream);
+    });
+    let done = run(firesteel().args(["status", "--master", &format!("spark://{address}")]));
+    let line = "It is open: other machines can connect without a secret, and run programs\n";
+    assert!(done.code() == 0 && done.stdout.contains(line), "{done}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Peers that lie: false claims are refused, and their texts do not deceive a terminal.
 
 use std::fs;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
 use firesteel_host::plain::is_hidden;
@@ -99,6 +99,41 @@ fn no_word_of_a_peer_moves_the_cursor_or_forges_a_line() {
     assert_eq!(master.terminate(), 0);
 }
 
+/// Otherwise everybody who can register could let the Master search the network behind it.
+#[test]
+fn a_master_connects_only_to_workers_that_have_connected_from_where_they_say_that_they_are() {
+    let there = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = there.local_addr().expect("it is bound").port();
+    // No machine of this network has the first address (RFC 5737).
+    for (host, is_reached) in [("192.0.2.1", false), ("127.0.0.1", true), ("localhost", true)] {
+        let master = Daemon::master(&[]);
+        let mut description = worker("worker-1", host);
+        description.port = port;
+        let mut fake = FakeWorker::register(&master, "worker-1", description);
+        assert!(matches!(fake.next(), MasterToWorker::RegisteredWorker { .. }));
+        let mut map = firesteel();
+        map.args(["map", "-q", "--master", master.url(), "--", "true", ":::", "1"]);
+        let _map = Daemon::spawn(&mut map);
+        let launch = loop {
+            if let MasterToWorker::LaunchExecutor(launch) = fake.next() {
+                break launch;
+            }
+        };
+        let path = format!("/log/?appId={}&executorId=0&logType=stdout", launch.executor.app);
+        let accepted = there.try_clone().expect("it is open");
+        let accepting = is_reached.then(|| std::thread::spawn(move || accepted.accept().map(drop)));
+        let (status, text) = master.get(&path);
+        assert_eq!(status, 200, "{text}");
+        let refused = format!(
+            "the Master does not connect to {host}, because the peer that names it has connected from"
+        );
+        assert_eq!(text.contains(&refused), !is_reached, "{host}: {text}");
+        if let Some(accepting) = accepting {
+            accepting.join().expect("it does not panic").expect("the Master has connected");
+        }
+    }
+}
+
 /// An application whose only item waits for a file.
 fn waiting_map(pair: &Pair, gate: &Path) -> Daemon {
     let script = format!(
@@ -146,6 +181,7 @@ fn claim(driver: &str, app: &str, executor: u32, secret: &str) -> DriverToExecut
         cores: Cores(64),
         resources: Resources::default(),
         secret: Secret::new(secret),
+        received: Some(0),
     };
     write_frame(&mut stream, &wire::encode(&register, MAX_FRAME).expect("it is short"));
     wire::decode(&read_frame(&mut stream)).expect("a message")

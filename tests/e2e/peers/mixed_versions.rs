@@ -175,8 +175,13 @@ fn this_worker_works_with_a_master_of_a_later_version() {
         _ => None,
     });
     let (heartbeat_millis, duplicate, web_address) = (50, false, None);
-    let registered =
-        MasterToWorker::RegisteredWorker { master_url: url, heartbeat_millis, duplicate, web_address };
+    let registered = MasterToWorker::RegisteredWorker {
+        master_url: url,
+        heartbeat_millis,
+        duplicate,
+        web_address,
+        mark: None,
+    };
     master.send(&message(&registered));
     worker.wait_for_line(&["registered"]);
     for _ in 0..100 {
@@ -200,6 +205,7 @@ fn status_of_this_version_is_answered_by_a_master_of_a_later_one() {
         reserved: Vec::new(),
         lag_millis: 0,
         totals: StateTotals::default(),
+        is_exposed: false,
     };
     let rows = vec![StateRow::Worker(Box::new(WorkerView::unused(&worker(), Timestamp::default())))];
     let page = StatePage { now: Timestamp::default(), head: Some(head), rows, next: None };

@@ -110,10 +110,12 @@ fn a_driver_that_stood_still_for_longer_than_the_timeout_keeps_its_executors() {
 #[test]
 fn an_executor_whose_driver_is_silent_ends_and_another_one_does_its_work() {
     let pair = Pair::new(&[]);
-    let run = Run::start(&pair, &["spark.executor.heartbeat.maxFailures=10"], FIRST_WAITS);
-    let executor = run.executor();
-    run.map.signal(Signal::SIGSTOP);
-    wait_for_ends(&[executor]);
-    run.map.signal(Signal::SIGCONT);
-    run.succeeds();
+    for away in ["firesteel.executor.awayTimeout=0", "firesteel.executor.awayTimeout=1s"] {
+        let run = Run::start(&pair, &["spark.executor.heartbeat.maxFailures=10", away], FIRST_WAITS);
+        let executor = run.executor();
+        run.map.signal(Signal::SIGSTOP);
+        wait_for_ends(&[executor]);
+        run.map.signal(Signal::SIGCONT);
+        run.succeeds();
+    }
 }

@@ -193,7 +193,8 @@ fn asked_twice_it_does_not_wait() {
 
 #[test]
 fn executors_end_with_a_launch_that_is_killed() {
-    let cluster = cluster(1);
+    // The Master cannot know that it was killed, so it waits for it.
+    let cluster = cluster_with(&["firesteel.master.awayTimeout=2s"], 1);
     let launch = Daemon::spawn(&mut launch(&cluster, &["--", "sleep", "1000"]));
     wait_for_executors(&cluster, 1);
     launch.signal(Signal::SIGKILL);

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use firesteel_apps::local_cluster::{Directory, LocalCluster, LocalClusterError, Options, key};
 use firesteel_daemons::master_client::MasterClient;
+use firesteel_host::net::Introduction;
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::state_reader::Extent;
 use firesteel_testkit::{Daemon, firesteel, processes, run, wait_for};
@@ -40,9 +41,8 @@ async fn a_cluster_is_there_when_it_is_said_to_be_and_leaves_nothing() {
     let pids = cluster.pids();
     assert_eq!(pids.len(), 4);
     assert!(pids.iter().all(|pid| processes::is_alive(*pid)));
-    let mut client = MasterClient::open(cluster.master(), key::client(cluster.master(), "a test"))
-        .await
-        .expect("the Master answers");
+    let ours = Introduction::from("a test").with_keys(key::of(&[cluster.master().clone()]));
+    let mut client = MasterClient::open(cluster.master(), ours).await.expect("the Master answers");
     let view = client.state(Extent::Whole).await.expect("the Master answers");
     let sizes: Vec<_> = view.workers.iter().map(|worker| (worker.cores, worker.memory)).collect();
     assert_eq!(sizes, [(Cores(5), MiB(2048)); 3]);
@@ -180,12 +180,9 @@ fn a_cluster_all_of_which_is_killed_at_once_leaves_nothing_to_the_next_one() {
     let others: Vec<u32> =
         processes::descendants_of(launch.pid()).into_iter().filter(|pid| !is_sleeper(pid)).collect();
     launch.signal(Signal::SIGSTOP);
-    for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
-        for pid in &others {
-            // The kernel ends some with their parents.
-            let _ = processes::signal(*pid, signal);
-        }
-    }
+    others.iter().for_each(|pid| processes::signal(*pid, Signal::SIGSTOP).expect("it runs"));
+    // Children first: if a parent ended first, the kernel would continue a stopped reaper, which leads its own group.
+    others.iter().rev().for_each(|pid| processes::signal(*pid, Signal::SIGKILL).expect("it is stopped"));
     launch.signal(Signal::SIGKILL);
     assert_eq!(launch.wait(), 137);
     wait_for("the daemons to end", || others.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));

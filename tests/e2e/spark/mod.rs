@@ -433,13 +433,13 @@ fn an_executor_is_told_that_its_worker_is_there_and_shares_its_fate() {
 }
 
 #[test]
-fn who_asks_for_authentication_or_tls_is_told_that_there_is_none() {
+fn who_asks_for_authentication_or_tls_without_credentials_is_told_that_there_is_none() {
     let master = Daemon::master(&[]);
     for first in [0xea, 0xfb] {
         let mut driver = Peer::connect(&master);
         driver.send(&Frame::Request { id: 7, body: Bytes::from(vec![first, 0, 0, 0, 13]) });
         let Some(Frame::Failure { id: 7, reason }) = driver.next() else { panic!("it is refused") };
-        assert!(reason.contains("there is no authentication here yet"), "{reason}");
+        assert!(reason.contains("there is no secret here that could be proven"), "{reason}");
     }
     let mut client = TcpStream::connect(master.address()).expect("it listens");
     client.write_all(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc").expect("it is read");

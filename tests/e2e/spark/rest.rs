@@ -52,7 +52,7 @@ impl Rest {
         stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
         let length = body.len();
         let head = format!(
-            "{method} /v1/submissions/{action} HTTP/1.1\r\nHost: h\r\n{header}\r\nContent-Length: {length}\r\n\r\n"
+            "{method} /v1/submissions/{action} HTTP/1.1\r\nHost: localhost\r\n{header}\r\nContent-Length: {length}\r\n\r\n"
         );
         // A body that is too long is not read to its end.
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::ports::free_port;
 use firesteel_testkit::{Daemon, binary, firesteel, processes, run, run_with_input, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
@@ -30,7 +31,7 @@ impl Installation {
             "#!/bin/sh\nprintf '%s\\n' \"$@\"\n\
              for word; do case $word in -Dspark.shuffle.service.port=*) port=${{word#*=}};; esac; done\n\
              if [ -e {broken} ]; then echo 'no room: password=hush' >&2; exit 3; fi\n\
-             exec {program} master --host 0.0.0.0 --port $port\n",
+             exec {program} master --host 0.0.0.0 --port $port --conf firesteel.insecure=true\n",
             program = binary(),
             broken = root.path().join("broken").display(),
         );
@@ -39,9 +40,7 @@ impl Installation {
             fs::write(path, text).expect("it is written");
         }
         fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
-        let listener = TcpListener::bind(("0.0.0.0", 0)).expect("a port is free");
-        let port = listener.local_addr().expect("it has an address").port();
-        Self { root, port }
+        Self { root, port: free_port() }
     }
 
     fn worker(&self, master: &str) -> Command {

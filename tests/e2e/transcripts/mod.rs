@@ -95,4 +95,4 @@ macro_rules! pages {
     };
 }
 
-pages! { general journal logs map launch shell files status applications plan simulate daemons settings config completions resources policies turns yarn submit detach cluster }
+pages! { general journal secret logs map launch shell files status applications plan simulate daemons settings config completions resources policies turns yarn submit detach cluster }

@@ -69,7 +69,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// Variants that no world can reach, each with the reason.
-const IMPOSSIBLE: [(&str, &str, &str); 28] = [
+const IMPOSSIBLE: [(&str, &str, &str); 29] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
@@ -101,6 +101,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 28] = [
     ("MasterToClient", "KillDriverResponse", "an ApplicationMaster runs no cluster drivers"),
     ("MasterToClient", "DriverStatusResponse", "an ApplicationMaster runs no cluster drivers"),
     ("ClientToMaster", "RequestHistory", "YARN keeps the history of its applications"),
+    ("MasterToClient", "RequestForbidden", "who reaches an ApplicationMaster may end its application"),
     ("MasterToClient", "HistoryResponse", "YARN keeps the history of its applications"),
 ];
 

@@ -184,6 +184,7 @@ pub fn config(exclusion: Exclusion, seed: u64) -> Config {
         registration_timeout: Duration::from_secs(60),
         starvation_timeout: Duration::from_secs(15),
         loss_delay: Duration::from_secs(5),
+        away_timeout: Duration::from_secs(30),
         executor_timeout: Duration::from_secs(120),
         heartbeats: Heartbeats { interval: never, timeout: never * 2, max_failures: 1 },
         topology: Topology::default(),
@@ -323,6 +324,7 @@ pub fn openings(hosts: &[String], cores: u32) -> Vec<Event> {
             master_url: master.url(),
             max_cores: Cores::UNLIMITED,
             first_executor: ExecutorId(0),
+            mark: None,
         }),
     ];
     for (number, host) in (0..).zip(hosts) {
@@ -346,6 +348,7 @@ pub fn openings(hosts: &[String], cores: u32) -> Vec<Event> {
             cores,
             resources: Resources::default(),
             secret: Secret::new("hush"),
+            received: Some(0),
         };
         events.push(Event::Received { peer: peer(number), message: Inbound::Executor(message) });
     }

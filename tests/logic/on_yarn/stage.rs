@@ -124,7 +124,7 @@ impl Stage {
                 self.apply(Event::Disconnected { peer })
             }
             "kill-app" => {
-                let by = "ann@host".to_owned();
+                let by = "ann@host".into();
                 let message = Inbound::Client(ClientToMaster::KillApplication { app: app.to_string(), by });
                 let peer = self.peer("client");
                 self.apply(Event::Received { peer, message })

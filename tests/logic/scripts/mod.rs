@@ -174,9 +174,11 @@ scripts! {
     preemption
     queues
     recovery
+    older_state
     ended_app_executors
     history
     one_application
     killed
     refusals
+    rights
 }

@@ -12,8 +12,8 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
-    MasterToWorker, Offered, Placing, Relaunch, Resumption, StateCursor, Submitter, WantedExecutors, Work,
-    WorkerDescription, WorkerToMaster,
+    MasterToWorker, Offered, Placing, Relaunch, Requester, Resumption, Rights, RunId, StateCursor, Submitter,
+    WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_protocol::process::Command;
 use firesteel_protocol::scheduling::run_time::RUN_TIME;
@@ -38,6 +38,8 @@ pub struct Stage {
     names: Names,
     /// The records of all events since the last image.
     journal: Vec<Record>,
+    /// Copies of journals, by name.
+    copies: BTreeMap<String, Vec<Record>>,
 }
 
 impl Default for Stage {
@@ -53,6 +55,7 @@ impl Default for Stage {
             launched: BTreeMap::new(),
             names: Names::default(),
             journal: Vec::new(),
+            copies: BTreeMap::new(),
         }
     }
 }
@@ -95,6 +98,18 @@ impl Stage {
             }
             "request" => self.request_executors(&words),
             "restart" => self.restart(),
+            "copy" => {
+                let journal = match self.journal.is_empty() {
+                    true => self.master.image(),
+                    false => self.journal.clone(),
+                };
+                self.copies.insert(words.name(0).to_owned(), journal);
+                Vec::new()
+            }
+            "restore" => {
+                self.journal = self.copies[words.name(0)].clone();
+                self.restart()
+            }
             "resume" => self.resume(&words),
             "kill" => {
                 let (peer, app) = self.driver(words.name(0));
@@ -104,7 +119,8 @@ impl Stage {
             "decommission" => {
                 let which = words.name(0).to_owned();
                 let within_millis = words.setting("within").map(|time| time.parse().expect("milliseconds"));
-                self.client_says(ClientToMaster::DecommissionWorkers { which, within_millis })
+                let by = requester(&words);
+                self.client_says(ClientToMaster::DecommissionWorkers { which, within_millis, by })
             }
             "shortfall" => {
                 let (peer, app) = self.driver(words.name(0));
@@ -141,6 +157,7 @@ impl Stage {
                 "preemption" => config.preemption = preemption(value),
                 "gangs" => config.gang_preemption = Some(gang_preemption(value)),
                 "records" => shows_records = value == "shown",
+                "run" => config.run = RunId(value.parse().expect("a number")),
                 "backfill" => config.backfill = backfill(value),
                 "reservations" => config.reservations = value.parse().expect("a number"),
                 "serving" => {
@@ -155,7 +172,14 @@ impl Stage {
         }
         let mut names = Names::default();
         names.shows_records = shows_records;
-        *self = Self { master: Master::new(config.clone()), config, names, ..Self::default() };
+        let is_new = config.run == RunId::default();
+        let copies = std::mem::take(&mut self.copies);
+        *self = Self { master: Master::new(config.clone()), config, names, copies, ..Self::default() };
+        if !is_new {
+            // A state with an identity begins with an image.
+            self.master = self.recovered();
+            self.journal = self.master.image();
+        }
         Vec::new()
     }
 
@@ -268,8 +292,7 @@ impl Stage {
 
     fn kill_application(&mut self, words: &Words<'_>) -> Vec<String> {
         let app = self.names.app(words.name(0)).to_string();
-        let by = words.setting("by").unwrap_or("somebody").to_owned();
-        self.client_says(ClientToMaster::KillApplication { app, by })
+        self.client_says(ClientToMaster::KillApplication { app, by: requester(words) })
     }
 
     fn client_says(&mut self, message: ClientToMaster) -> Vec<String> {
@@ -309,6 +332,9 @@ impl Stage {
 
     /// The Master dies, and another one is recovered from its records.
     fn restart(&mut self) -> Vec<String> {
+        if self.config.run != RunId::default() {
+            self.config.run.0 += 1;
+        }
         self.master = self.recovered();
         self.journal = self.master.image();
         match self.names.shows_records {
@@ -333,17 +359,29 @@ impl Stage {
         match effect {
             Effect::Send {
                 peer,
-                message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }),
+                message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, mark, .. }),
             } => {
                 self.names.learn(*peer, app);
+                if let Some((name, _)) = self.drivers.iter().find(|(_, driver)| *driver == peer) {
+                    self.descriptions.get_mut(name).expect("it is there").seen =
+                        mark.iter().copied().collect();
+                }
             }
             Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
-                let worker = self.workers.iter().find(|(_, (theirs, _))| theirs == peer);
-                let (name, _) = worker.expect("executors are launched on Workers");
+                let worker = self.workers.iter_mut().find(|(_, (theirs, _))| theirs == peer);
+                let (name, (_, description)) = worker.expect("executors are launched on Workers");
+                description.seen = launch.mark.into_iter().collect();
                 self.launched.insert(launch.executor.clone(), name.clone());
             }
+            Effect::Send {
+                peer,
+                message: Outbound::Worker(MasterToWorker::RegisteredWorker { mark, .. }),
+            } => {
+                let worker = self.workers.values_mut().find(|(theirs, _)| theirs == peer);
+                worker.expect("it registered").1.seen = mark.iter().copied().collect();
+            }
             Effect::Persist(records) => self.journal.extend(records.iter().cloned()),
-            Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => {}
+            Effect::Send { .. } | Effect::Close { .. } | Effect::Probe { .. } | Effect::Note(_) => {}
         }
     }
 
@@ -405,4 +443,12 @@ fn backfill(name: &str) -> Backfill {
 
 fn executor_id(name: &str) -> ExecutorId {
     ExecutorId(name.parse().unwrap_or_else(|_| panic!("{name:?} is no executor's number")))
+}
+
+/// Who asks for a change: the name in `by`, with the rights in `rights`, or with all.
+fn requester(words: &Words<'_>) -> Requester {
+    let all = [Rights::None, Rights::Own, Rights::Modify, Rights::Admin];
+    let named = |word: &str| all.into_iter().find(|rights| rights.to_string() == word).expect("rights");
+    let rights = words.setting("rights").map_or(Rights::Admin, named);
+    Requester::new(words.setting("by").unwrap_or("somebody"), rights)
 }

@@ -65,6 +65,9 @@ impl Names {
                 peer,
                 message: Outbound::Client(MasterToClient::DecommissionWorkersResponse(answer)),
             } => vec![format!("{} <- {}", self.peers[peer], leaving(answer))],
+            Effect::Send { peer, message: Outbound::Client(MasterToClient::RequestForbidden { why }) } => {
+                vec![format!("{} <- RequestForbidden {why}", self.peers[peer])]
+            }
             Effect::Send { peer, message: Outbound::Client(MasterToClient::ReadyzResponse) } => {
                 vec![format!("{} <- ReadyzResponse", self.peers[peer])]
             }
@@ -91,6 +94,7 @@ impl Names {
             }
             Effect::Persist(_) => Vec::new(),
             Effect::Close { peer } => vec![format!("{} is closed", self.peers[peer])],
+            Effect::Probe { worker, .. } => vec![format!("{worker} is asked whether it listens")],
             Effect::Note(note) => self.note(note).map(|note| format!("({note})")).into_iter().collect(),
         };
         // Ids of applications contain the time, so they are replaced by names.
@@ -107,6 +111,7 @@ impl Names {
             | Note::WorkerRefused { .. }
             | Note::ApplicationRegistered { .. }
             | Note::ApplicationRefused { .. }
+            | Note::PreferencesRefused { .. }
             | Note::ExecutorLaunched { .. }
             | Note::ApplicationReconnected { .. }
             | Note::DriverSubmitted { .. }
@@ -116,12 +121,16 @@ impl Names {
             | Note::Audited(_)
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
+            | Note::WorkerAway { .. }
+            | Note::ApplicationAway { .. }
             | Note::WorkerLeft { .. }
             | Note::WorkerLate { .. }
             | Note::WorkerHeard { .. }
             | Note::EndedExecutorReturned { .. }
             | Note::ForeignHeld { .. }
             | Note::ForeignDriverWaits { .. }
+            | Note::StateIsOlder { .. }
+            | Note::OtherStatesDriver { .. }
             | Note::Recovered
             | Note::WorkersExcused { .. }
             | Note::OrderRepeated { .. }

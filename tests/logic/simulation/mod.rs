@@ -1,6 +1,7 @@
 //! Whole clusters from seeds: thousands of small ones, tens of large ones, and deliberate bugs.
 
 mod deliberate;
+mod older_states;
 mod seeds;
 
 use std::thread;
@@ -149,7 +150,7 @@ fn cpu_seconds() -> f64 {
 }
 
 /// Variants that the default run does not reach, each with the reason.
-const IMPOSSIBLE: [(&str, &str, &str); 18] = [
+const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("worker note", "UnknownDriverRunner", "the shell would have to report a process that was not started"),
     ("DriverState", "Unknown", "a Worker that is away tells nothing, and nothing ends so"),
     ("worker note", "UnknownRunner", "the shell would have to report a process that was not started"),
@@ -159,6 +160,12 @@ const IMPOSSIBLE: [(&str, &str, &str); 18] = [
     ("unfit", "TooLong", "a simulated task has no 16 MiB of input"),
     ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),
     ("executor note", "TooFewCores", "the driver would have to count an executor's cores wrong"),
+    (
+        "driver note",
+        "ExecutorEstranged",
+        "only an executor that counts wrong contradicts what it has received",
+    ),
+    ("executor exit", "Estranged", "only a driver that counts wrong contradicts what it has received"),
     ("driver event", "MastersMoved", "a simulated Master is started anew where it was"),
     ("driver event", "Removed", "only the Master ends a simulated application"),
     ("launcher event", "MastersMoved", "a simulated Master is started anew where it was"),
@@ -175,6 +182,17 @@ const IMPOSSIBLE: [(&str, &str, &str); 18] = [
         "Workers do not watch memory: an ApplicationMaster would have to be the Master",
     ),
     ("RefusedExecutor", "Unannounced", "4,096 executors would have to wait for the Master to tell of them"),
+    ("master note", "StateIsOlder", "no Master is started with an older state: that is another world"),
+    (
+        "master note",
+        "OtherStatesDriver",
+        "no Master is started with another cluster's state: that is another world",
+    ),
+    (
+        "RefusedRegistration",
+        "OtherState",
+        "no Master is started with another cluster's state: that is another world",
+    ),
     ("ApplicationEnd", "GivenUp", "a Master gives up no application: an ApplicationMaster does"),
 ];
 

@@ -147,6 +147,7 @@ impl Stage {
                 directory: application.directory.clone(),
                 files: None,
             }),
+            mark: None,
         }
     }
 
@@ -191,6 +192,7 @@ fn driver_told(verb: &str, arguments: &Words<'_>) -> MasterToDriver {
             master_url: "spark://master:7077".to_owned(),
             max_cores: Cores::UNLIMITED,
             first_executor: ExecutorId(0),
+            mark: None,
         },
         "added" => MasterToDriver::ExecutorAdded {
             executor: ExecutorId(small(arguments.name(1))),
@@ -219,6 +221,7 @@ fn worker_told(verb: &str, arguments: &Words<'_>) -> MasterToWorker {
             heartbeat_millis: 15_000,
             duplicate: false,
             web_address: None,
+            mark: None,
         },
         "kill" => MasterToWorker::KillExecutor { executor: executor(arguments.name(1)) },
         _ => MasterToWorker::ApplicationFinished { app: AppId::new(arguments.name(1)) },

@@ -16,11 +16,12 @@ pub(super) fn clients(record: &mut Record) {
     let question =
         ClientToMaster::RequestApplication { app: "app-1".to_owned(), executors_from: ExecutorId(300) };
     record.add("client-to-master", &question);
-    let order = ClientToMaster::KillApplication { app: "app-1".to_owned(), by: "ann@host".to_owned() };
+    let order = ClientToMaster::KillApplication { app: "app-1".to_owned(), by: "ann@host".into() };
     record.add("client-to-master", &order);
     record.add("client-to-master", &ClientToMaster::RequestReadyz);
     for within_millis in [None, Some(600_000)] {
-        let order = ClientToMaster::DecommissionWorkers { which: "worker-1".to_owned(), within_millis };
+        let (which, by) = ("worker-1".to_owned(), "ann@host".into());
+        let order = ClientToMaster::DecommissionWorkers { which, within_millis, by };
         record.add("client-to-master", &order);
     }
     let leaving =
@@ -70,6 +71,7 @@ pub(super) fn clients(record: &mut Record) {
         executors_ended: 3,
         executors_forgotten: 2,
         executors: vec![executor],
+        away_since: Some(Timestamp::from_millis(1_795_209_755_043)),
     };
     answers(record, &application);
     history(record, &application);
@@ -92,6 +94,7 @@ pub(super) fn clients(record: &mut Record) {
         label: Label::of(["4.0"]),
         remark: Some(WorkerRemark::Late),
         report: Some(Box::new(timed)),
+        away_since: Some(Timestamp::from_millis(1_795_209_755_043)),
     };
     reports(record, &worker);
     let executor = application.executors[0].clone();
@@ -115,6 +118,7 @@ pub(super) fn clients(record: &mut Record) {
         reserved: vec![ReservedRoom { app: key().app, at, executors: 8, workers: 3 }],
         lag_millis: 250,
         totals: StateTotals { workers: 1, applications: 2, completed: 4, drivers: 5, executors: 300 },
+        is_exposed: true,
     };
     let page = StatePage {
         now: Timestamp::from_millis(1_795_209_755_045),
@@ -170,14 +174,15 @@ fn cluster_drivers(record: &mut Record) {
     record.add("client-to-master", &ClientToMaster::RequestSubmitDriver(Box::new(description.clone())));
     record.add(
         "client-to-master",
-        &ClientToMaster::RequestKillDriver { driver: driver.clone(), by: "ann@host".to_owned() },
+        &ClientToMaster::RequestKillDriver { driver: driver.clone(), by: "ann@host".into() },
     );
     record.add("client-to-master", &ClientToMaster::RequestDriverStatus { driver: driver.clone() });
-    let by = "ann@host".to_owned();
+    let by = Requester::from("ann@host");
     record.add("client-to-master", &ClientToMaster::RequestKillAllDrivers { by: by.clone() });
     record.add("client-to-master", &ClientToMaster::RequestClearCompletedDriversAndApps { by });
     record.add("master-to-client", &MasterToClient::KillAllDriversResponse { drivers: 2 });
     record.add("master-to-client", &MasterToClient::ClearCompletedResponse);
+    record.add("master-to-client", &MasterToClient::RequestForbidden { why: "why".to_owned() });
     for answer in [
         SubmitDriverAnswer::Submitted { driver: driver.clone() },
         SubmitDriverAnswer::Refused(RefusedDriver::NoProgram),
@@ -185,7 +190,7 @@ fn cluster_drivers(record: &mut Record) {
         SubmitDriverAnswer::Refused(RefusedDriver::TooLong { length: 200_000, most: 131_072 }),
         SubmitDriverAnswer::Refused(RefusedDriver::TooManyWait { most: 10_000 }),
         SubmitDriverAnswer::Refused(RefusedDriver::NoWorkers),
-        SubmitDriverAnswer::Refused(RefusedDriver::Resources { why: "why".to_owned() }),
+        SubmitDriverAnswer::Refused(RefusedDriver::Unsound { why: "why".to_owned() }),
     ] {
         record.add("master-to-client", &MasterToClient::SubmitDriverResponse(answer));
     }

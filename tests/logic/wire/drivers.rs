@@ -49,6 +49,7 @@ pub(super) fn drivers(record: &mut Record) {
             master_url: "spark://m:7077".to_owned(),
             max_cores: Cores(24),
             first_executor: ExecutorId(17),
+            mark: None,
         },
         MasterToDriver::ExecutorAdded {
             executor: ExecutorId(3),

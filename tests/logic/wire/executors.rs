@@ -15,6 +15,7 @@ pub(super) fn executors(record: &mut Record) {
             cores: Cores(2),
             resources: resources.clone(),
             secret: Secret::new("secret"),
+            received: Some(300),
         },
         ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Running },
         ExecutorToDriver::StatusUpdate {
@@ -25,7 +26,7 @@ pub(super) fn executors(record: &mut Record) {
         ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Ended(TaskEnd::NotStarted(failure())) },
         ExecutorToDriver::TaskOutput { attempt, stream: Stream::Stdout, bytes: Bytes::from_static(b"out") },
         ExecutorToDriver::TaskOutput { attempt, stream: Stream::Stderr, bytes: Bytes::from_static(b"err") },
-        ExecutorToDriver::Heartbeat,
+        ExecutorToDriver::Heartbeat { received: 300, ends: true },
         ExecutorToDriver::TaskGivenBack { attempt, failure: failure() },
     ] {
         record.add("executor-to-driver", &message);
@@ -37,10 +38,10 @@ pub(super) fn executors(record: &mut Record) {
         cores: Cores(1),
     };
     for message in [
-        DriverToExecutor::RegisteredExecutor(HeartbeatRules {
-            interval_millis: 10_000,
-            patience_millis: 600_000,
-        }),
+        DriverToExecutor::RegisteredExecutor {
+            rules: HeartbeatRules { interval_millis: 10_000, patience_millis: 600_000, away_millis: 30_000 },
+            received: 300,
+        },
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::OtherApplication),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::TooManyAddresses),
@@ -62,7 +63,7 @@ pub(super) fn executors(record: &mut Record) {
         DriverToExecutor::KillTask { attempt },
         DriverToExecutor::OutputCredit { attempt, bytes: 65_536 },
         DriverToExecutor::StopExecutor,
-        DriverToExecutor::Heartbeat,
+        DriverToExecutor::Heartbeat { received: 300 },
     ] {
         record.add("driver-to-executor", &message);
     }

@@ -97,7 +97,7 @@ fn files() -> ApplicationFiles {
     ];
     let file =
         |kind| FileDescription { name: "data".to_owned(), kind, length: 300, sha256: Sha256([0xab; 32]) };
-    ApplicationFiles { source: Address::new("me", 7100), files: kinds.map(file).to_vec() }
+    ApplicationFiles { source: Address::new("me", 7100), files: kinds.map(file).to_vec(), secret: None }
 }
 
 fn profile() -> ResourceProfile {
@@ -209,6 +209,7 @@ fn workers(record: &mut Record) {
             directory: TaskDirectory::Path("/data".to_owned()),
             files: Some(files()),
         }),
+        mark: None,
     };
     let same =
         RefusedRegistration::SameAddress { address: "host:1".to_owned(), other: WorkerId::new("worker-2") };
@@ -218,6 +219,7 @@ fn workers(record: &mut Record) {
             heartbeat_millis: 15_000,
             duplicate: true,
             web_address: Some("http://m:8080/".to_owned()),
+            mark: None,
         },
         MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundId),
         MasterToWorker::RegisterWorkerFailed(RefusedRegistration::IdTaken),

@@ -78,6 +78,7 @@ pub(crate) fn registered(app: &str) -> MasterToDriver {
         master_url: String::new(),
         max_cores: Cores(1),
         first_executor: Default::default(),
+        mark: None,
     }
 }
 

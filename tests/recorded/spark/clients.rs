@@ -122,7 +122,7 @@ fn a_submission_that_no_worker_can_start_is_refused() {
     let refused = |change: &dyn Fn(&mut DriverSubmission)| {
         let mut changed = submission.clone();
         change(&mut changed);
-        clients::submission(changed, &[]).expect_err("it does not fit").to_string()
+        clients::submission(changed, &[], None).expect_err("it does not fit").to_string()
     };
     let hdfs = refused(&|submission| submission.jar = "hdfs://n/x.jar".to_owned());
     assert!(hdfs.starts_with("the driver's jar cannot be fetched from hdfs:: Workers copy it"), "{hdfs}");
@@ -346,7 +346,7 @@ fn a_client_that_tells_nothing_is_of_any_release_of_its_generation() {
 fn a_client_that_sends_spark_s_variables_alone_is_of_4_3() {
     let whole = submission("4.0.1");
     let releases = |submission: &DriverSubmission, of: &[&str]| {
-        let question = clients::submission(submission.clone(), of).expect("it fits");
+        let question = clients::submission(submission.clone(), of, None).expect("it fits");
         let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
         SparkDriver::of(&description.command).expect("it is one").expect("it is sound").command.releases
     };

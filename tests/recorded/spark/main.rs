@@ -1,5 +1,6 @@
 //! What Spark says, byte for byte: recorded streams, and streams that are broken.
 
+mod authentication;
 mod bench;
 mod clients;
 mod connections;

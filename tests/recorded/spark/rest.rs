@@ -142,7 +142,7 @@ fn a_submission_is_started_with_its_properties_and_options() {
     ] {
         assert!(command.java_options.iter().any(|found| found == option), "{option}");
     }
-    let question = clients::driver(driver.clone(), wanted, "REST").expect("it fits");
+    let question = clients::driver(driver.clone(), wanted, None, "REST").expect("it fits");
     let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
     assert_eq!(
         (description.cores, description.memory, description.user.as_str()),
@@ -156,7 +156,7 @@ fn an_application_in_python_is_submitted_by_spark_submit() {
     let submission = create(json!({"spark.app.name": "x"}), more).expect("it is sound");
     assert_eq!(submission.driver.command.arguments, ["-c", "spark.app.name=x", "/app.py"]);
     assert_eq!((submission.wanted.cores, submission.wanted.memory), (1, 1024));
-    assert!(clients::driver(submission.driver, submission.wanted, "REST").is_ok(), "it needs no jar");
+    assert!(clients::driver(submission.driver, submission.wanted, None, "REST").is_ok(), "it needs no jar");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_driver_may_need_custom_resources() {
         "spark.driver.resource.fpga.amount": "0",
     });
     let Submission { driver, wanted, .. } = create(properties, json!({})).expect("it is sound");
-    let question = clients::driver(driver, wanted, "REST").expect("it fits");
+    let question = clients::driver(driver, wanted, None, "REST").expect("it fits");
     let ClientToMaster::RequestSubmitDriver(description) = question else {
         panic!("{question:?}");
     };
@@ -183,7 +183,7 @@ fn a_driver_may_need_custom_resources() {
 fn what_no_worker_can_start_is_refused_with_a_sentence() {
     let refused = |properties, more| {
         let Submission { driver, wanted, .. } = create(properties, more).expect("it is sound");
-        clients::driver(driver, wanted, "REST").expect_err("it does not fit").to_string()
+        clients::driver(driver, wanted, None, "REST").expect_err("it does not fit").to_string()
     };
     let s3 = refused(json!({}), json!({"appResource": "s3a://bucket/x.jar"}));
     assert!(s3.contains("cannot be fetched from s3a:"), "{s3}");

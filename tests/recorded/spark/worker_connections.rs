@@ -42,6 +42,7 @@ fn launch(app: &str, executor: i32, version: &str) -> ExecutorLaunch {
             directory: application.directory,
             files: None,
         }),
+        mark: None,
     }
 }
 
@@ -206,6 +207,7 @@ fn employed() -> Outbound {
         heartbeat_millis,
         duplicate,
         web_address: None,
+        mark: None,
     })
 }
 

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 mod cases;
 mod firesteel;
 mod mistakes;
-mod runner;
+pub(crate) mod runner;
 mod schemas;
 
 pub(crate) fn trials() -> Vec<Trial> {

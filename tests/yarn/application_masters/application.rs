@@ -142,7 +142,7 @@ impl Submitted {
         let settings = ApplicationSettings::of(&properties).expect("they can be used");
         let files = OfferedFiles::open(&[], &[]).await.expect("there are none");
         let name = self.blueprint.name.clone();
-        let application = Application { name, masters, local_cluster: None, settings, files };
+        let application = Application { name, masters, keyring: None, settings, files };
         let listen = Listen { bind: Address::new("127.0.0.1", 0), advertised: None };
         driver_daemon::start(application, listen).await.expect("it can listen")
     }

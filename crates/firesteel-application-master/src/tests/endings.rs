@@ -204,7 +204,7 @@ fn one_that_is_asked_to_end_leaves_the_rest_to_the_next_attempt() {
 fn a_status_client_can_end_the_application_for_good() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     let by = "ann@host".to_owned();
-    let kill = ClientToMaster::KillApplication { app: "sums".to_owned(), by: by.clone() };
+    let kill = ClientToMaster::KillApplication { app: "sums".to_owned(), by: (&*by).into() };
     let effects = bench.apply(Event::Received { peer: PeerId(7), message: Inbound::Client(kill) });
     let answer = KillAnswer::Killed { app: app(), executors: 0, cores: Cores(0) };
     let answer = Outbound::Client(MasterToClient::KillApplicationResponse(answer));

@@ -8,7 +8,6 @@ use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::{ApplicationFiles, Work};
-use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::{self, DecodeError, Role};
 use tokio::sync::{mpsc, oneshot};
 
@@ -18,11 +17,12 @@ use crate::startup::StartError;
 use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::driver_daemon::{open, seed};
 use firesteel_daemons::files::OfferedFiles;
+use firesteel_daemons::secret;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::route::local_host_for;
-use firesteel_host::net::{Arrival, Introduction, QueueLimits};
+use firesteel_host::net::{Arrival, Introduction, Keyring, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::description::describe;
@@ -62,28 +62,30 @@ pub fn follow(inbox: &Inbox<Event>, events: Option<mpsc::Receiver<ClusterEvent>>
     });
 }
 
-/// Starts a launcher for these Masters. `local_cluster`: the secret, if the Masters belong to a local cluster. The
-/// launcher runs until its application has ended, or until a second request to end. It listens for connections only if
-/// Workers have to fetch files from it.
+/// Starts a launcher for these Masters. Without keys, connections are in the clear. The launcher runs until its
+/// application has ended, or until a second request to end. It listens for connections only if Workers have to fetch
+/// files from it.
 ///
 /// # Errors
 /// The launcher cannot listen.
 pub async fn start(
     launch: Launch,
-    (masters, local_cluster): (Vec<Address>, Option<Secret>),
+    (masters, keyring): (Vec<Address>, Option<Keyring>),
     files: OfferedFiles,
     mut requests: EndRequests,
 ) -> Result<(Handle, mpsc::Receiver<LaunchEvent>), StartError> {
     daemon::raise_open_files();
     let (sender, events) = mpsc::channel(MOST_WAITING);
     let (finished, result) = oneshot::channel();
-    let introduction = Introduction::new(Role::Driver, "launcher").in_local_cluster(local_cluster);
+    let secret = keyring.is_some().then(secret::draw);
+    let introduction =
+        Introduction::new(Role::Driver, "launcher").with_keys(keyring).with_application(secret.as_ref());
     let mut context = Context::introduced(introduction, QueueLimits::default(), Clock::start());
     let mut source = None;
     if !files.is_empty() {
         let (listener, reached) = open(&Listen::of(&launch.properties, || local_host_for(&masters))?).await?;
         context.peers.serve(files.serve_on(listener), Vec::new());
-        source = files.description(&reached);
+        source = files.description(&reached, secret);
     }
     let launcher = Launcher::new(config(launch, masters, source));
     context.raise(Event::Start);

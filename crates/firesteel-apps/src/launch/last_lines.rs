@@ -9,10 +9,10 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId};
 use firesteel_protocol::messages::{ApplicationAnswer, ExecutorState, LogStart, Stream};
 
-use crate::local_cluster::key;
 use crate::table::clean;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_daemons::worker_log::{LogAddress, WorkerLog};
+use firesteel_host::net::{Introduction, Keyring};
 use firesteel_yarn_mode::container_logs::LogLocation;
 
 /// The maximum number of executors whose last lines are shown. The first failures show the cause.
@@ -30,11 +30,17 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Fetches the last lines of failed executors.
 #[derive(Debug, Default)]
 pub(super) struct LastLines {
+    keyring: Option<Keyring>,
     application: Option<(Address, AppId)>,
     shown: u32,
 }
 
 impl LastLines {
+    /// Fetches with these keys.
+    pub(super) fn new(keyring: Option<Keyring>) -> Self {
+        Self { keyring, ..Self::default() }
+    }
+
     /// The lines to print after the lines of this note. Empty if the executor wrote nothing or its log cannot be
     /// fetched.
     pub(super) async fn after(&mut self, note: &Note) -> Vec<String> {
@@ -49,7 +55,10 @@ impl LastLines {
                 ..
             } if status.shell_code() != 0 && self.shown < MOST => {
                 let Some((master, app)) = &self.application else { return Vec::new() };
-                let asked = tokio::time::timeout(ANSWER_TIMEOUT, last_lines(master, app, *executor)).await;
+                let name = format!("firesteel launch {}", std::process::id());
+                let ours = Introduction::from(&name).with_keys(self.keyring.clone());
+                let fetching = last_lines((master, ours), app, *executor);
+                let asked = tokio::time::timeout(ANSWER_TIMEOUT, fetching).await;
                 let Some(lines) = asked.ok().flatten().filter(|lines| !lines.is_empty()) else {
                     return Vec::new();
                 };
@@ -78,8 +87,11 @@ impl LastLines {
 }
 
 /// The last lines of the executor's standard error. `None` if they cannot be fetched.
-async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Option<Vec<String>> {
-    let ours = key::client(master, &format!("firesteel launch {}", std::process::id()));
+async fn last_lines(
+    (master, ours): (&Address, Introduction),
+    app: &AppId,
+    executor: ExecutorId,
+) -> Option<Vec<String>> {
     let mut client = MasterClient::open(master, ours.clone()).await.ok()?;
     let detail = match client.application_from(app.as_str(), executor).await.ok()? {
         ApplicationAnswer::Known(detail) => detail,

@@ -32,6 +32,7 @@ use crate::startup::{self, Prepared, StartError};
 use daemon::{Handle, LaunchResult};
 use event::{LaunchEvent, LineFormat, Lines};
 use firesteel_host::exit_code;
+use firesteel_host::net::Keyring;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::EndRequest;
 use firesteel_host::standard;
@@ -105,9 +106,10 @@ async fn run_launch(launch: Launch, lines: Lines, progress: &Progress) -> Result
             ControlFlow::Break(request) => return Ok(Ending::Asked(request)),
         };
     let announcement = launch.announcement.clone();
-    let (handle, events) = daemon::start(launch, (masters, cluster.local_cluster()), files, requests).await?;
+    let keyring = cluster.keyring();
+    let (handle, events) = daemon::start(launch, (masters, keyring.clone()), files, requests).await?;
     daemon::follow(&handle.inbox, cluster.events());
-    let printer = Printer { lines, announcement, progress };
+    let printer = Printer { lines, keyring, announcement, progress };
     let ending = follow(handle, events, printer).await;
     // A repeated request to end does not wait.
     if !matches!(ending, Ending::Abandoned(_)) {
@@ -192,6 +194,7 @@ fn say(ending: Ending, progress: &Progress) -> Ending {
 
 struct Printer<'a> {
     lines: Lines,
+    keyring: Option<Keyring>,
     announcement: Option<Announcement>,
     progress: &'a Progress,
 }
@@ -201,7 +204,7 @@ impl Printer<'_> {
     async fn print(mut self, mut events: mpsc::Receiver<LaunchEvent>) -> io::Result<()> {
         let mut stdout = tokio::io::stdout();
         let mut unreachable = std::collections::BTreeSet::new();
-        let mut last_lines = LastLines::default();
+        let mut last_lines = LastLines::new(self.keyring.take());
         while let Some(event) = events.recv().await {
             if let LaunchEvent::Noted { note, .. } = &event {
                 // Print each pair of Master and error once.

@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use firesteel_host::net::Introduction;
+use firesteel_host::net::Keyring;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::secret::Secret;
 use nix::fcntl::OFlag;
@@ -40,17 +40,12 @@ pub(super) fn keep(directory: &Path, master: &Address, secret: &Secret) -> io::R
     writeln!(file, "{}\n{}", master.url(), secret.reveal())
 }
 
-/// The secret of the local cluster with this Master, if this user has started the cluster.
+/// The keys of the local cluster with one of these Masters, if this user has started the cluster.
 #[must_use]
-pub fn of(master: &Address) -> Option<Secret> {
-    within(&std::env::temp_dir(), master)
-}
-
-/// The introduction with which a client of this name connects to this Master. If this user started the Master's local
-/// cluster, the client introduces itself as a member.
-#[must_use]
-pub fn client(master: &Address, name: &str) -> Introduction {
-    Introduction::from(name).in_local_cluster(of(master))
+pub fn of(masters: &[Address]) -> Option<Keyring> {
+    let parent = std::env::temp_dir();
+    let secret = masters.iter().find_map(|master| within(&parent, master))?;
+    Some(Keyring::of_local_cluster(&secret))
 }
 
 fn within(parent: &Path, master: &Address) -> Option<Secret> {

@@ -1,10 +1,9 @@
 //! A cluster for one command: a Master and Workers as child processes on loopback. The cluster ends with the command.
 //!
 //! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them. A local cluster
-//! accepts only connections with its secret (`admission` in `firesteel-host`). `LocalCluster` generates the secret and
-//! passes it to the processes and to their owner. [`key`] is the file in which other commands of the same user find the
-//! secret. `spec` parses the size of the cluster, `child` controls each process, and `environment` selects the
-//! variables that the processes inherit.
+//! accepts only connections with its secret. `LocalCluster` generates the secret and passes it to the processes and to
+//! their owner. [`key`] is the file in which other commands of the same user find the secret. `spec` parses the size of
+//! the cluster, `child` controls each process, and `environment` selects the variables that the processes inherit.
 
 mod child;
 mod environment;
@@ -29,7 +28,7 @@ pub use spec::{LocalClusterSpec, SpecError};
 
 use crate::scratch::{self, Scratch};
 use child::Daemon;
-use firesteel_host::net::{CallError, Introduction};
+use firesteel_host::net::{CallError, Introduction, Keyring};
 
 /// Timeout for the start of the whole cluster.
 const READY: Duration = Duration::from_secs(30);
@@ -223,7 +222,7 @@ impl LocalCluster {
 }
 
 async fn read_workers(master: &Address, secret: &Secret) -> Result<MasterView, CallError> {
-    let client = Introduction::from("local cluster").in_local_cluster(Some(secret.clone()));
+    let client = Introduction::from("local cluster").with_keys(Some(Keyring::of_local_cluster(secret)));
     MasterClient::open(master, client).await?.state(Extent::Workers).await
 }
 

@@ -151,8 +151,8 @@ async fn run_job(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         ControlFlow::Break(request) => return Ok(nothing(Ending::Asked(request))),
     };
     let (settings, events) = (cluster.with_racks(settings), cluster.events());
-    let local_cluster = cluster.local_cluster();
-    let application = Application { name: job.name.clone(), masters, local_cluster, settings, files };
+    let keyring = cluster.keyring();
+    let application = Application { name: job.name.clone(), masters, keyring, settings, files };
     let done = drive(job, application, events, (input, record), sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
         // A repeated request to end does not wait.
@@ -178,8 +178,8 @@ async fn drive(
         (Preference::None, _) => UnknownHosts::none(),
         // An ApplicationMaster does not know the cluster's hosts.
         (Preference::Column { .. } | Preference::File(_), Cluster::Yarn(_)) => UnknownHosts::none(),
-        (Preference::Column { .. } | Preference::File(_), Cluster::Running(_) | Cluster::Local(_)) => {
-            UnknownHosts::ask(application.masters.clone())
+        (Preference::Column { .. } | Preference::File(_), Cluster::Running(..) | Cluster::Local(_)) => {
+            UnknownHosts::ask(application.masters.clone(), application.keyring.clone())
         }
     };
     let started = driver_daemon::start(application, listen).await;

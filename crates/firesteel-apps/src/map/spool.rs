@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,7 +122,7 @@ impl<T> Spool<T> {
                 None => self.directory.insert(make_directory(&self.limits.directory)?).clone(),
             };
             let path = directory.path().join(format!("{attempt}.{name}"));
-            let file = SpillFile { path, _directory: directory };
+            let mut file = SpillFile::create(path, directory)?;
             file.append(&buffer.bytes)?;
             *output = StreamOutput::File(file);
         }
@@ -228,27 +229,49 @@ impl Drop for Buffer {
     }
 }
 
-/// A file of the spool. It is open only while it is written or read. It is removed when this value is dropped.
+/// A file of the spool. It is open only while it is written or read, so it may be removed in between: then it is an
+/// error, and never a shorter output. The file is removed when this value is dropped.
 #[derive(Debug)]
 pub struct SpillFile {
     path: PathBuf,
+    /// The inode of the file, and the number of bytes written to it.
+    inode: u64,
+    length: u64,
     /// The temporary directory, removed with its last file.
     _directory: Arc<Scratch>,
 }
 
 impl SpillFile {
-    fn append(&self, bytes: &[u8]) -> Result<(), SpoolError> {
-        OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&self.path)
+    fn create(path: PathBuf, directory: Arc<Scratch>) -> Result<Self, SpoolError> {
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        match made.and_then(|file| file.metadata()) {
+            Ok(made) => Ok(Self { path, inode: made.ino(), length: 0, _directory: directory }),
+            Err(error) => Err(SpoolError { path, error }),
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), SpoolError> {
+        let mut options = OpenOptions::new();
+        self.open(options.append(true))
             .and_then(|mut file| file.write_all(bytes))
-            .map_err(|error| SpoolError { path: self.path.clone(), error })
+            .map_err(|error| SpoolError { path: self.path.clone(), error })?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Opens the file, if it still has everything that was written to it.
+    fn open(&self, options: &mut OpenOptions) -> io::Result<File> {
+        let file = options.open(&self.path)?;
+        let found = file.metadata()?;
+        match (found.ino(), found.len()) == (self.inode, self.length) {
+            true => Ok(file),
+            false => Err(io::Error::other("it was replaced or changed while the output was kept there")),
+        }
     }
 
     fn copy_to(&self, out: &mut dyn Write) -> Result<(), CopyError> {
         let unread = |error| CopyError::Read(SpoolError { path: self.path.clone(), error });
-        let mut file = File::open(&self.path).map_err(unread)?;
+        let mut file = self.open(OpenOptions::new().read(true)).map_err(unread)?;
         let mut buffer = vec![0; 64 << 10];
         loop {
             match io::Read::read(&mut file, &mut buffer).map_err(unread)? {
@@ -382,6 +405,35 @@ mod tests {
         assert_eq!((text(&last.outputs.stdout), entries()), ("a".into(), 1));
         drop(last);
         assert_eq!(entries(), 0);
+    }
+
+    #[test]
+    fn an_output_whose_file_was_removed_or_changed_is_an_error_and_never_shorter() {
+        type Tamper = fn(&Path);
+        let tamperings: [(&str, Tamper); 4] = [
+            ("removed", |file| fs::remove_file(file).expect("it is there")),
+            ("removed with its directory", |file| {
+                fs::remove_dir_all(file.parent().expect("it has one")).expect("it is there");
+            }),
+            ("made anew", |file| {
+                fs::rename(file, file.with_extension("old")).expect("it is there");
+                fs::write(file, "1234567890").expect("there is room");
+            }),
+            ("cut", |file| fs::write(file, "12").expect("there is room")),
+        ];
+        for (name, tamper) in tamperings {
+            let (mut spool, parent) = spool(OutputOrder::Input, 1000, 8);
+            let piece = |spool: &mut Spool<u64>| spool.store(attempt(0, 0), Stream::Stdout, b"1234567890");
+            piece(&mut spool).expect("room on disk");
+            let directory = fs::read_dir(parent.path()).expect("a directory").next().expect("one");
+            tamper(&directory.expect("it is listed").path().join("0.0.stdout"));
+            let error = piece(&mut spool).expect_err(name).to_string();
+            assert!(error.starts_with("cannot keep output in "), "{name}: {error}");
+            spool.finish(TaskId(0), Some(attempt(0, 0)), 0);
+            let printed = spool.pop_ready().expect("it has ended");
+            let copied = printed.outputs.stdout.copy_to(&mut Vec::new());
+            assert!(matches!(copied, Err(CopyError::Read(_))), "{name}");
+        }
     }
 
     #[test]

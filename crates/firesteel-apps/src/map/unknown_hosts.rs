@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_daemons::master_client::MasterClient;
-use firesteel_host::net::CallError;
+use firesteel_host::net::{CallError, Introduction, Keyring};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::MasterView;
 use firesteel_protocol::state_reader::Extent;
 
-use crate::local_cluster::key;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -52,12 +51,13 @@ impl UnknownHosts {
 
     /// Asks the Masters for the Workers' hosts. The first answer counts.
     #[must_use]
-    pub fn ask(masters: Vec<Address>) -> Self {
+    pub fn ask(masters: Vec<Address>, keyring: Option<Keyring>) -> Self {
         let (sender, asked) = oneshot::channel();
+        let name = format!("firesteel map {}", std::process::id());
+        let ours = Introduction::from(&name).with_keys(keyring);
         tokio::spawn(async move {
             for master in masters {
-                let name = format!("firesteel map {}", std::process::id());
-                if let Ok(view) = ask(&master, &name).await {
+                if let Ok(view) = ask(&master, &ours).await {
                     // The run may have ended.
                     let _ = sender.send(hosts(view));
                     return;
@@ -122,8 +122,8 @@ impl UnknownHosts {
     }
 }
 
-async fn ask(master: &Address, name: &str) -> Result<MasterView, CallError> {
-    MasterClient::open(master, key::client(master, name)).await?.state(Extent::Workers).await
+async fn ask(master: &Address, ours: &Introduction) -> Result<MasterView, CallError> {
+    MasterClient::open(master, ours.clone()).await?.state(Extent::Workers).await
 }
 
 fn hosts(view: MasterView) -> BTreeSet<String> {

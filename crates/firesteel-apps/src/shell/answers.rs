@@ -73,7 +73,7 @@ pub(super) fn executors(view: &View) -> String {
             ExecutorViewState::Offering => "ready",
             ExecutorViewState::Excluded => "excluded",
             ExecutorViewState::Leaving => "leaving",
-            ExecutorViewState::Disconnected => "disconnected",
+            ExecutorViewState::Away => "away",
         };
         let (id, host, worker) =
             (executor.id.to_string(), executor.host.clone(), executor.worker.to_string());

@@ -107,7 +107,7 @@ async fn run_session(job: Job, progress: &Progress) -> Result<u8, StartError> {
     let application = Application {
         name: job.name.clone(),
         masters,
-        local_cluster: cluster.local_cluster(),
+        keyring: cluster.keyring(),
         settings: settings.clone(),
         files,
     };

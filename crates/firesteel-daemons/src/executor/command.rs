@@ -7,12 +7,12 @@ use firesteel_protocol::executor_trouble::{DRIVER_FLAG, SUBCOMMAND};
 use firesteel_protocol::process::{Command, Placeholder};
 use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
 
-/// The argument that makes an executor part of a local cluster.
-const IN_LOCAL_CLUSTER: &str = "--local-cluster";
+/// The argument that makes an executor encrypt its connection.
+const ENCRYPTED: &str = "--encrypted";
 
 /// The command that Workers run. It does not contain the secret, because other users of the machine can read the
 /// arguments of a process.
-pub(crate) fn executor_command(driver: &Address, secret: &Secret, in_local_cluster: bool) -> Command {
+pub(crate) fn executor_command(driver: &Address, secret: &Secret, is_encrypted: bool) -> Command {
     let words = [
         (DRIVER_FLAG, driver.to_string()),
         ("--app-id", Placeholder::AppId.word().to_owned()),
@@ -24,10 +24,10 @@ pub(crate) fn executor_command(driver: &Address, secret: &Secret, in_local_clust
         ("--resources", Placeholder::Resources.word().to_owned()),
     ];
     let flags = words.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
-    let local = in_local_cluster.then(|| IN_LOCAL_CLUSTER.to_owned());
+    let encrypted = is_encrypted.then(|| ENCRYPTED.to_owned());
     Command {
         program: Placeholder::Firesteel.word().to_owned(),
-        arguments: std::iter::once(SUBCOMMAND.to_owned()).chain(flags).chain(local).collect(),
+        arguments: std::iter::once(SUBCOMMAND.to_owned()).chain(flags).chain(encrypted).collect(),
         environment: BTreeMap::from([(EXECUTOR_SECRET.to_owned(), secret.reveal().to_owned())]),
     }
 }
@@ -49,8 +49,8 @@ mod tests {
             command.environment.into_iter().collect::<Vec<_>>(),
             [(EXECUTOR_SECRET.into(), "hush".into())]
         );
-        let local = executor_command(&Address::new("me", 7100), &Secret::new("hush"), true);
-        assert_eq!(local.arguments.last().map(String::as_str), Some(IN_LOCAL_CLUSTER));
-        assert!(!local.to_string().contains("hush"));
+        let encrypted = executor_command(&Address::new("me", 7100), &Secret::new("hush"), true);
+        assert_eq!(encrypted.arguments.last().map(String::as_str), Some(ENCRYPTED));
+        assert!(!encrypted.to_string().contains("hush"));
     }
 }

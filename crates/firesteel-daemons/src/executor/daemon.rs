@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use firesteel_engine::executor::{Config, Effect, Event, Executor, Exit};
@@ -33,7 +33,7 @@ pub const TASK_KILL_GRACE: Duration = Duration::from_secs(5);
 
 /// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that reads slowly
 /// only slows the tasks down. The limit is so high that the driver is never disconnected as too slow.
-const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
+const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30, partial: 4 << 30 };
 
 /// The command line of an executor, and its secret.
 #[derive(Clone, Debug)]
@@ -49,8 +49,8 @@ pub struct Options {
     pub cores: Cores,
     pub resources: Resources,
     pub secret: Secret,
-    /// Whether the executor is part of a local cluster. If so, the application's secret is also the cluster's secret.
-    pub in_local_cluster: bool,
+    /// Whether the connection to the driver is encrypted, with the application's secret.
+    pub is_encrypted: bool,
 }
 
 /// Why an executor could not start, or ended without being asked to.
@@ -111,7 +111,7 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), ExecutorError>> {
 }
 
 async fn serve(options: Options) -> Result<(), ExecutorError> {
-    let Options { driver, app, executor, profile, worker, host, cores, resources, secret, in_local_cluster } =
+    let Options { driver, app, executor, profile, worker, host, cores, resources, secret, is_encrypted } =
         options;
     let mut requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };
@@ -121,8 +121,8 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
     let runner_context =
         Arc::new(RunnerContext { executor: key.clone(), worker: worker.clone(), host: host.clone() });
     let kill_grace = TASK_KILL_GRACE;
-    let local_cluster = in_local_cluster.then(|| secret.clone());
-    let introduction = Introduction::new(Role::Executor, key.to_string()).in_local_cluster(local_cluster);
+    let introduction =
+        Introduction::new(Role::Executor, key.to_string()).with_application(is_encrypted.then_some(&secret));
     let config = Config { app, executor, profile, worker, host, cores, resources, secret, kill_grace };
     let mut context = Context::introduced(introduction, LIMITS, Clock::start());
     context.raise(Event::Start);
@@ -141,6 +141,14 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
         }
         Exit::DriverLost => {
             tracing::warn!("executor {key} ends: lost the connection to the driver");
+            Ok(())
+        }
+        Exit::GivenUp(reason) => {
+            tracing::warn!("executor {key} ends: it came back, and the driver rejected it: {reason}");
+            Ok(())
+        }
+        Exit::Estranged(error) => {
+            tracing::warn!("executor {key} ends: it came back, and cannot go on with this driver: {error}");
             Ok(())
         }
         Exit::DriverSilent { patience } => {
@@ -165,8 +173,15 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
 struct ExecutorShell {
     key: ExecutorKey,
     driver: Address,
-    peer: Arc<OnceLock<PeerId>>,
+    /// The latest connection to the driver.
+    peer: Arc<Mutex<Option<PeerId>>>,
     runners: Runners,
+}
+
+impl ExecutorShell {
+    fn peer(&self) -> Option<PeerId> {
+        *self.peer.lock().expect("no thread panics with the lock")
+    }
 }
 
 impl Shell for ExecutorShell {
@@ -186,15 +201,23 @@ impl Shell for ExecutorShell {
             Effect::Connect => {
                 let known = Arc::clone(&self.peer);
                 context.peers.dial(&self.driver, Role::Driver, from_driver, move |result| match result {
-                    Ok((peer, _)) => Event::Connected { peer: *known.get_or_init(|| peer) },
+                    Ok((peer, _)) => {
+                        *known.lock().expect("no thread panics with the lock") = Some(peer);
+                        Event::Connected { peer }
+                    }
                     Err(error) => {
                         Event::ConnectFailed { trouble: trouble_of(&error), error: error.to_string() }
                     }
                 });
             }
+            Effect::HangUp => {
+                if let Some(peer) = self.peer() {
+                    context.peers.close(peer);
+                }
+            }
             Effect::Send(message) => {
-                if let Some(peer) = self.peer.get() {
-                    context.peers.send(*peer, message);
+                if let Some(peer) = self.peer() {
+                    context.peers.send(peer, message);
                 }
             }
             Effect::StartTask { attempt, spec, resources, allowed } => {

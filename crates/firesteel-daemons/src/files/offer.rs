@@ -12,6 +12,7 @@ use firesteel_protocol::byte_text;
 use firesteel_protocol::messages::{
     ApplicationFiles, ArchiveFormat, FileDescription, FileKind, MOST_FILES, Sha256, is_file_name,
 };
+use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
 use sha2::Digest;
 use tokio::task::spawn_blocking;
@@ -114,11 +115,12 @@ impl OfferedFiles {
         self.files.iter().map(|file| (&file.description, &file.file))
     }
 
-    /// The description of the files for Workers. `None` if there are no files. Workers fetch from `source`.
+    /// The description of the files for Workers. `None` if there are no files. Workers fetch from `source`, with this
+    /// secret if there is one.
     #[must_use]
-    pub fn description(&self, source: &Address) -> Option<ApplicationFiles> {
+    pub fn description(&self, source: &Address, secret: Option<Secret>) -> Option<ApplicationFiles> {
         let files = self.files.iter().map(|file| file.description.clone()).collect();
-        (!self.is_empty()).then(|| ApplicationFiles { source: source.clone(), files })
+        (!self.is_empty()).then(|| ApplicationFiles { source: source.clone(), files, secret })
     }
 
     /// Also sends files to the Workers that dial this listener. The listener still serves its other peers.
@@ -312,11 +314,11 @@ mod tests {
         let text = path.to_str().expect("UTF-8").to_owned();
         let offered = OfferedFiles::open(&[text], &[]).await.expect("it can be read");
         let source = Address::new("me", 1);
-        let described = offered.description(&source).expect("there is one");
+        let described = offered.description(&source, None).expect("there is one");
         let [file] = &described.files[..] else { panic!("{described:?}") };
         assert_eq!((file.name.as_str(), file.kind, file.length), ("tool", FileKind::Executable, 3));
         assert!(file.sha256.to_string().starts_with("ba7816bf8f01cfea414140de5dae2223b00361a396177a9c"));
-        assert_eq!(OfferedFiles::default().description(&source), None);
+        assert_eq!(OfferedFiles::default().description(&source, None), None);
     }
 
     #[tokio::test]

@@ -6,8 +6,13 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::{Mode, mkdirat};
+use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 
 /// The mode of a directory that only its owner can use.
 const PRIVATE_DIRECTORY: u32 = 0o700;
@@ -45,12 +50,100 @@ pub(crate) fn create_group_directories(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(SHARED_DIRECTORY).create(path)
 }
 
+/// An open directory. What is made in it is made there, even if somebody puts a link in the place of the directory.
+#[derive(Debug)]
+pub(crate) struct OwnDirectory {
+    directory: File,
+    /// The path for errors.
+    path: PathBuf,
+    /// The owner of the directory in which the first one was made.
+    owner: u32,
+}
+
+impl OwnDirectory {
+    /// Opens a directory that exists. The path may lead through links that its author has made.
+    ///
+    /// # Errors
+    /// The directory cannot be opened.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let directory = File::open(path)?;
+        let owner = directory.metadata()?.uid();
+        Ok(Self { directory, path: path.to_owned(), owner })
+    }
+
+    /// Opens a directory in this one.
+    ///
+    /// # Errors
+    /// There is no directory of this name, or only a link to one, or it belongs to another user.
+    pub(crate) fn enter(&self, name: &str) -> io::Result<Self> {
+        let path = self.path.join(name);
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let directory = match openat(&self.directory, name, flags, Mode::empty()) {
+            Ok(directory) => File::from(directory),
+            Err(Errno::ELOOP | Errno::ENOTDIR) => return Err(io::Error::other(STRANGE)),
+            Err(error) => return Err(error.into()),
+        };
+        let owner = directory.metadata()?.uid();
+        // A file system may give files to another owner than the user who makes them.
+        if owner != geteuid().as_raw() && owner != self.owner {
+            return Err(io::Error::other(STRANGE));
+        }
+        Ok(Self { directory, path, owner: self.owner })
+    }
+
+    /// Makes a directory in this one unless it exists, and opens it. Its group may read it; other users cannot use it.
+    ///
+    /// # Errors
+    /// As [`enter`](Self::enter), or the directory cannot be made.
+    pub(crate) fn make(&self, name: &str) -> io::Result<Self> {
+        match mkdirat(&self.directory, name, Mode::from_bits_truncate(SHARED_DIRECTORY)) {
+            Ok(()) | Err(Errno::EEXIST) => self.enter(name),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a new file that its owner and its group can read, in the place of a file or a link of this name.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub(crate) fn create_log(&self, name: &str) -> io::Result<File> {
+        match unlinkat(&self.directory, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => self.open_file(name, OFlag::O_CREAT | OFlag::O_EXCL),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens a file to append to it. A new file can be read by its owner and its group. It takes the place of a link,
+    /// and of a file that has another name elsewhere.
+    ///
+    /// # Errors
+    /// The file cannot be made or opened.
+    pub(crate) fn append_log(&self, name: &str) -> io::Result<File> {
+        // A pipe has no reader that this waits for.
+        if let Ok(file) = self.open_file(name, OFlag::O_CREAT | OFlag::O_APPEND | OFlag::O_NONBLOCK) {
+            let found = file.metadata()?;
+            if found.is_file() && found.nlink() == 1 {
+                return Ok(file);
+            }
+        }
+        self.create_log(name)
+    }
+
+    fn open_file(&self, name: &str, flags: OFlag) -> io::Result<File> {
+        let flags = flags | OFlag::O_WRONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        Ok(openat(&self.directory, name, flags, Mode::from_bits_truncate(LOG))?.into())
+    }
+}
+
+/// Why a directory or a file is not used.
+const STRANGE: &str = "it is a link, or not what this Worker has made there: remove it";
+
 /// Repeats an attempt that failed because the empty parent directory was removed at the same moment.
 ///
 /// # Errors
 ///
 /// The error of the last attempt.
-pub(crate) fn despite_removal(make: impl Fn() -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn despite_removal<T>(make: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let mut made = make();
     for _ in 1..ATTEMPTS {
         match made {

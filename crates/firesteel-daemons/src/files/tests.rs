@@ -53,7 +53,7 @@ impl Rig {
         let address = Address::new("127.0.0.1", listener.local().port());
         let context = Context::<()>::new(Role::Driver, "a driver", QueueLimits::default(), Clock::start());
         context.peers.serve(offered.serve_some_on(listener, at_once), Vec::new());
-        let file = offered.description(&address).expect("there is one").files[0].clone();
+        let file = offered.description(&address, None).expect("there is one").files[0].clone();
         Self { scratch, _context: context, address, file, stop: CancellationToken::new() }
     }
 

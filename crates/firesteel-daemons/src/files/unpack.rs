@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use firesteel_protocol::messages::ArchiveFormat;
 use flate2::read::MultiGzDecoder;
+use nix::sys::statvfs::statvfs;
 use tar::{Archive, EntryType};
 use tokio_util::sync::CancellationToken;
 use zip::ZipArchive;
@@ -30,10 +31,10 @@ use super::private;
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// The contents of an archive may be at most this many times as large as the archive.
-const MOST_RATIO: u64 = 200;
+const MOST_RATIO: u64 = 100;
 
-/// Contents of at most this many bytes are always allowed.
-const ALWAYS_FINE: u64 = 1 << 30;
+/// Contents of at most this many bytes are allowed whatever the length of the archive.
+const ALWAYS_FINE: u64 = 256 << 20;
 
 /// The maximum length of a long name, or of another extended header of an entry, in bytes.
 const MOST_HEADER: u64 = 1 << 20;
@@ -71,6 +72,9 @@ pub enum UnpackError {
     Header { length: u64 },
     #[error("its content is longer than {most} bytes, {MOST_RATIO} times the length of the archive")]
     TooLarge { most: u64 },
+    /// The contents would fill the disk.
+    #[error("its content is longer than {most} bytes, nine tenths of the free space on the disk")]
+    NoRoom { most: u64 },
     #[error("it has more than {MOST_ENTRIES} entries")]
     TooMany,
     /// Unpacking was stopped, because the archive is no longer needed.
@@ -118,13 +122,18 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
 }
 
 /// Checks only the headers. Unpacking later reads the description of an entry into memory, so each must be short.
-fn check_entries(reader: Stoppable<'_, impl Read>, stop: &CancellationToken) -> Result<(), UnpackError> {
+fn check_entries(
+    reader: Stoppable<'_, impl Read>,
+    most: Most,
+    stop: &CancellationToken,
+) -> Result<(), UnpackError> {
     // If a read was stopped, the archive is not at fault, whatever error the library reports.
-    check_headers(reader, stop)
+    check_headers(reader, most, stop)
         .map_err(|error| if stop.is_cancelled() { UnpackError::Stopped } else { error })
 }
 
-fn check_headers(reader: impl Read, stop: &CancellationToken) -> Result<(), UnpackError> {
+fn check_headers(reader: impl Read, most: Most, stop: &CancellationToken) -> Result<(), UnpackError> {
+    let mut left = most.bytes;
     let mut archive = Archive::new(reader);
     for (number, entry) in archive.entries().map_err(UnpackError::Read)?.raw(true).enumerate() {
         if stop.is_cancelled() {
@@ -135,6 +144,8 @@ fn check_headers(reader: impl Read, stop: &CancellationToken) -> Result<(), Unpa
         }
         let entry = entry.map_err(UnpackError::Read)?;
         let length = entry.header().entry_size().map_err(UnpackError::Read)?;
+        // The next header comes behind the content, which is read to get there.
+        left = left.checked_sub(length).ok_or_else(|| most.exceeded())?;
         let kind = entry.header().entry_type();
         let describes = kind.is_gnu_longname()
             || kind.is_gnu_longlink()
@@ -170,11 +181,44 @@ enum Purpose {
     Write { root: PathBuf },
 }
 
+/// The maximum length of an archive's contents in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Most {
+    bytes: u64,
+    /// Whether the disk has no room for more.
+    is_of_the_disk: bool,
+}
+
+impl Most {
+    fn of(purpose: &Purpose, archive: &File) -> Result<Self, UnpackError> {
+        let length = archive.metadata().map_err(UnpackError::Read)?.len();
+        let bytes = length.saturating_mul(MOST_RATIO).max(ALWAYS_FINE);
+        let room = match purpose {
+            Purpose::Check => None,
+            Purpose::Write { root } => statvfs(root).ok().map(|found| {
+                let free = found.blocks_available().saturating_mul(found.fragment_size());
+                free - free / 10
+            }),
+        };
+        Ok(match room {
+            Some(room) if room < bytes => Self { bytes: room, is_of_the_disk: true },
+            Some(_) | None => Self { bytes, is_of_the_disk: false },
+        })
+    }
+
+    fn exceeded(self) -> UnpackError {
+        match self.is_of_the_disk {
+            true => UnpackError::NoRoom { most: self.bytes },
+            false => UnpackError::TooLarge { most: self.bytes },
+        }
+    }
+}
+
 struct Unpacking<'a> {
     purpose: Purpose,
     layout: Layout,
     entries: usize,
-    most: u64,
+    most: Most,
     /// The number of further bytes that the contents may have before they count as too large.
     left: u64,
     stop: &'a CancellationToken,
@@ -182,20 +226,23 @@ struct Unpacking<'a> {
 
 impl<'a> Unpacking<'a> {
     fn new(purpose: Purpose, archive: &File, stop: &'a CancellationToken) -> Result<Self, UnpackError> {
-        let length = archive.metadata().map_err(UnpackError::Read)?.len();
-        let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_FINE);
-        Ok(Self { purpose, layout: Layout::default(), entries: 0, most, left: most, stop })
+        let most = Most::of(&purpose, archive)?;
+        Ok(Self { purpose, layout: Layout::default(), entries: 0, most, left: most.bytes, stop })
     }
 
     fn all(&mut self, file: &File, format: ArchiveFormat) -> Result<(), UnpackError> {
         match format {
             ArchiveFormat::Tar => {
-                check_entries(Stoppable { inner: from_the_start(file)?, stop: self.stop }, self.stop)?;
+                check_entries(
+                    Stoppable { inner: from_the_start(file)?, stop: self.stop },
+                    self.most,
+                    self.stop,
+                )?;
                 self.tar(from_the_start(file)?)?;
             }
             ArchiveFormat::TarGz => {
                 let unzipped = MultiGzDecoder::new(from_the_start(file)?);
-                check_entries(Stoppable { inner: unzipped, stop: self.stop }, self.stop)?;
+                check_entries(Stoppable { inner: unzipped, stop: self.stop }, self.most, self.stop)?;
                 let mut unzipped = MultiGzDecoder::new(from_the_start(file)?);
                 self.tar(&mut unzipped)?;
                 self.finish_gzip(&mut unzipped)?;
@@ -209,8 +256,9 @@ impl<'a> Unpacking<'a> {
     /// Reads the rest after the last entry, since the checksum comes at the end. Bytes after the checksum are ignored,
     /// as in gzip.
     fn finish_gzip(&self, rest: &mut impl Read) -> Result<(), UnpackError> {
-        let rest = &mut Stoppable { inner: rest, stop: self.stop };
-        match io::copy(rest, &mut io::sink()) {
+        let rest = Stoppable { inner: rest, stop: self.stop };
+        match io::copy(&mut rest.take(self.most.bytes.saturating_add(1)), &mut io::sink()) {
+            Ok(read) if read > self.most.bytes => Err(self.most.exceeded()),
             Err(_) if self.stop.is_cancelled() => Err(UnpackError::Stopped),
             Err(error) if error.to_string() != "invalid gzip header" => Err(UnpackError::Read(error)),
             Ok(_) | Err(_) => Ok(()),
@@ -313,7 +361,7 @@ impl<'a> Unpacking<'a> {
                 break;
             }
             let left = self.left.checked_sub(count as u64);
-            self.left = left.ok_or(UnpackError::TooLarge { most: self.most })?;
+            self.left = left.ok_or_else(|| self.most.exceeded())?;
             if let Some((file, path)) = &mut written {
                 file.write_all(&piece[..count]).map_err(write_error(path))?;
             }

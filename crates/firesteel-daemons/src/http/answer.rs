@@ -12,6 +12,8 @@ pub(crate) struct Answer {
     pub(super) location: Option<String>,
     /// The version of a file. A browser sends the version back to find out whether the browser's copy is current.
     pub(super) version: Option<String>,
+    /// The value of `Set-Cookie`.
+    pub(super) cookie: Option<String>,
 }
 
 /// Plain text, such as a sentence for people.
@@ -23,11 +25,11 @@ const JSON: &str = "text/json;charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The type of pages for browsers.
-const HTML: &str = "text/html; charset=utf-8";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
 
 impl Answer {
     fn of(status: StatusCode, content_type: &'static str, body: String) -> Self {
-        Self { status, content_type, body, location: None, version: None }
+        Self { status, content_type, body, location: None, version: None, cookie: None }
     }
 
     /// A page. Hidden characters in the page are replaced.

@@ -27,9 +27,9 @@ impl<E: Send + 'static> Inquiry<E> {
     /// machine.
     pub(super) async fn ask<A: Message>(
         &mut self,
-        event: impl FnOnce(Arrival) -> E,
+        event: impl FnOnce(Arrival<'static>) -> E,
     ) -> Result<A, Unanswered> {
-        let arrival = Arrival { peer: self.virtual_peer.peer(), at: self.virtual_peer.now() };
+        let arrival = Arrival::unproven(self.virtual_peer.peer(), self.virtual_peer.now());
         let said = self.virtual_peer.say(arrival.at, QUESTION, event(arrival)).await;
         said.map_err(|_| Unanswered::Ended)?;
         match self.outgoing.next().await {

@@ -2,7 +2,9 @@
 //!
 //! - `server`: accepts connections, within limits; knows no paths
 //! - `site`: the interface to the daemon that is served
-//! - `question`, `query`: requests; `answer`: responses; `names`: the host names that a request may use for the server
+//! - `question`, `query`: requests; `answer`: responses; `names`: the host names that a request may use for the server;
+//!   `password`: who may send requests; `tls`: the certificate of the server
+//! - `sign_in`, `sessions`: the page on which a reader of pages signs in, and the readers who have
 //! - `pages`: the common parts of both daemons' pages
 //! - `master`, `worker`: the paths of each daemon, with their responses
 //! - `rest`: Spark's REST protocol for submissions, at a port of its own
@@ -20,14 +22,20 @@ mod jackson;
 pub(crate) mod master;
 mod names;
 mod pages;
+mod password;
 mod query;
 mod question;
 pub(crate) mod rest;
 mod server;
+mod sessions;
+mod sign_in;
 mod site;
 mod snapshot;
+mod tls;
 mod vitals;
 pub(crate) mod worker;
 
+pub(crate) use names::Names;
+pub(crate) use password::Passwords;
 pub use server::HttpError;
 pub(crate) use server::Server;

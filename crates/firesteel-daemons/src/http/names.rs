@@ -9,22 +9,39 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use firesteel_settings::keys;
 use hyper::http::uri::Authority;
 
 /// The host names of a server. IP addresses are always accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Names {
+pub(crate) struct Names {
+    /// The daemon that has the names, and the setting for further ones.
+    daemon: &'static str,
+    setting: &'static str,
     /// The accepted names, in lower case and without a dot at the end.
     known: Vec<String>,
 }
 
 impl Names {
-    /// Accepts `localhost`, the name of this machine, and the given names.
-    pub(super) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    /// The names of a Master: `localhost`, the name of this machine, and these names.
+    pub(crate) fn of_master<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::of(("Master", keys::UI_ALLOWED_HOSTS), names)
+    }
+
+    /// The names of a Worker: `localhost`, the name of this machine, and these names.
+    pub(crate) fn of_worker<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::of(("Worker", keys::WORKER_UI_ALLOWED_HOSTS), names)
+    }
+
+    fn of<'a>(
+        (daemon, setting): (&'static str, &'static str),
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
         let machine = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
         let own = ["localhost".to_owned()].into_iter().chain(machine);
         let all = own.chain(names.into_iter().map(str::to_owned));
-        Self { known: all.map(|name| plain_name(&name)).filter(|name| !name.is_empty()).collect() }
+        let known = all.map(|name| plain_name(&name)).filter(|name| !name.is_empty()).collect();
+        Self { daemon, setting, known }
     }
 
     /// The reason to refuse a request that uses these names. `None`: the request is accepted. A request may name the
@@ -35,9 +52,10 @@ impl Names {
         }
         let stranger = called.iter().find(|called| !self.is_known(called))?;
         Some(format!(
-            "This Master is not known as {stranger}, so the request may come from a page of another site. If readers reach \
-             the Master by this name, set firesteel.master.ui.allowedHosts to its host; if not, open the Master's page by its \
-             own name or address."
+            "This {daemon} is not known as {stranger}, so the request may come from a page of another site. If readers reach \
+             the {daemon} by this name, set {} to its host; if not, open the {daemon}'s page by its own name or address.",
+            self.setting,
+            daemon = self.daemon
         ))
     }
 
@@ -63,7 +81,7 @@ mod tests {
 
     fn refused(called: &[&str]) -> Option<String> {
         let called: Vec<String> = called.iter().map(|&called| called.to_owned()).collect();
-        Names::of(["node-1.example.org", "proxy.example.org."]).refuse(&called)
+        Names::of_master(["node-1.example.org", "proxy.example.org."]).refuse(&called)
     }
 
     #[test]

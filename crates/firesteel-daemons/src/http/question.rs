@@ -2,9 +2,11 @@
 
 use std::net::IpAddr;
 
+use firesteel_protocol::messages::{Requester, Rights};
 use hyper::header::{HOST, HeaderName, IF_NONE_MATCH, ORIGIN};
 use hyper::http::request::Parts;
 
+use super::password::Sender;
 use super::query::Query;
 
 #[derive(Clone, Debug)]
@@ -12,14 +14,13 @@ pub(crate) struct Question {
     pub(super) path: String,
     pub(super) query: Query,
     pub(super) form: Option<Query>,
-    /// The host names, with ports, that the request uses for this server: in its target, if that has one, and in
-    /// `Host`.
-    pub(super) called: Vec<String>,
     /// The version of a file that the browser has.
     pub(super) has_version: Option<String>,
     /// The origin of the page that sent the form, as the browser reports it.
     pub(super) origin: Origin,
     pub(super) from: IpAddr,
+    /// Who sends a form, and with which rights.
+    pub(super) by: Requester,
 }
 
 /// The origin of the page that sent a form.
@@ -33,8 +34,17 @@ pub(super) enum Origin {
 /// The header that says how the site of the requesting page is related to this site. Source: the W3C's Fetch Metadata.
 pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
+/// The host names, with ports, that a request uses for its server: in its target, if that has one, and in `Host`.
+pub(super) fn called(head: &Parts) -> Vec<String> {
+    let in_target = head.uri.authority().map(|authority| authority.as_str().to_owned());
+    let in_headers = head.headers.get_all(HOST).iter();
+    let in_headers = in_headers.map(|host| String::from_utf8_lossy(host.as_bytes()).into_owned());
+    in_target.into_iter().chain(in_headers).collect()
+}
+
 impl Question {
     pub(super) fn of(head: &Parts, form: Option<&[u8]>, from: IpAddr) -> Self {
+        let rights = head.extensions.get::<Sender>().map_or(Rights::None, |sender| sender.rights);
         let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
         let is_foreign = match (header(SEC_FETCH_SITE), header(ORIGIN), header(HOST)) {
             (Some(site), ..) => !["same-origin", "none"].contains(&site),
@@ -44,17 +54,14 @@ impl Question {
             (None, Some(_), None) => true,
             (None, None, _) => false,
         };
-        let in_target = head.uri.authority().map(|authority| authority.as_str().to_owned());
-        let in_headers = head.headers.get_all(HOST).iter();
-        let in_headers = in_headers.map(|host| String::from_utf8_lossy(host.as_bytes()).into_owned());
         Self {
-            called: in_target.into_iter().chain(in_headers).collect(),
             path: head.uri.path().to_owned(),
             query: Query::of(head.uri.query().unwrap_or_default()),
             form: form.map(|form| Query::of(&String::from_utf8_lossy(form))),
             has_version: header(IF_NONE_MATCH).map(str::to_owned),
             origin: if is_foreign { Origin::Elsewhere } else { Origin::Here },
             from,
+            by: Requester::new(format!("a reader of the pages@{from}"), rights),
         }
     }
 }
@@ -90,14 +97,14 @@ mod tests {
 
     #[test]
     fn a_request_calls_the_server_in_its_target_and_in_each_host() {
-        let called = |target: &str, hosts: &[&str]| {
+        let names = |target: &str, hosts: &[&str]| {
             let request =
                 hosts.iter().fold(Request::get(target), |request, host| request.header(HOST, *host));
             let (head, ()) = request.body(()).expect("it is sound").into_parts();
-            Question::of(&head, None, Ipv4Addr::LOCALHOST.into()).called
+            called(&head)
         };
-        assert_eq!(called("/", &[]), Vec::<String>::new());
-        assert_eq!(called("/", &["A:1", "b"]), ["A:1", "b"]);
-        assert_eq!(called("http://evil:80/app/", &["h:1"]), ["evil:80", "h:1"]);
+        assert_eq!(names("/", &[]), Vec::<String>::new());
+        assert_eq!(names("/", &["A:1", "b"]), ["A:1", "b"]);
+        assert_eq!(names("http://evil:80/app/", &["h:1"]), ["evil:80", "h:1"]);
     }
 }

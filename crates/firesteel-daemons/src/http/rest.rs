@@ -6,10 +6,12 @@
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use firesteel_host::net::{Arrival, VirtualPeers};
+use firesteel_host::net::{Arrival, Keyring, Purpose, VirtualPeers};
+use firesteel_host::plain;
 use firesteel_master::{Event, Inbound};
 use firesteel_protocol::ids::DriverId;
-use firesteel_protocol::messages::{ClientToMaster, MasterToClient};
+use firesteel_protocol::messages::{ClientToMaster, MasterToClient, Requester};
+use firesteel_spark::authentication::Proven;
 use firesteel_spark::rest::{self, Asked, Call, Submission, answers};
 use firesteel_spark::translate::clients::{self, NotAlive};
 use http_body_util::{BodyExt, Limited};
@@ -21,9 +23,12 @@ use tokio::time::timeout;
 use super::answer::Answer;
 use super::inquiry::Inquiry;
 use super::jackson;
-use super::question::SEC_FETCH_SITE;
+use super::names::Names;
+use super::password::Sender;
+use super::question::{SEC_FETCH_SITE, called};
 use super::server::{HttpMeter, Responder};
 use super::snapshot::{PATIENCE, Unanswered};
+use crate::spark::authentication::proven;
 
 /// The longest body of a request, in bytes. A Master accepts cluster drivers of half this length.
 const LONGEST_BODY: usize = 256 << 10;
@@ -31,6 +36,9 @@ const LONGEST_BODY: usize = 256 << 10;
 /// The REST site of a Master. The same site serves while the Master is the leader and while it is a standby.
 #[derive(Debug)]
 pub(crate) struct RestSite {
+    names: Names,
+    /// The keys of the cluster. Its cluster drivers get a secret for Spark's applications.
+    keyring: Option<Keyring>,
     role: Mutex<Role>,
 }
 
@@ -41,8 +49,9 @@ enum Role {
 }
 
 impl RestSite {
-    pub(crate) fn new() -> Self {
-        Self { role: Mutex::new(Role::Other(NotAlive::Recovering)) }
+    /// The site of a Master for which requests may use these names.
+    pub(crate) fn new(names: Names, keyring: Option<Keyring>) -> Self {
+        Self { names, keyring, role: Mutex::new(Role::Other(NotAlive::Recovering)) }
     }
 
     pub(crate) fn stands(&self, state: NotAlive) {
@@ -57,14 +66,25 @@ impl RestSite {
         self.role.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn perform(&self, call: &Call, by: String) -> answers::Answer {
+    /// The secret of Spark's applications that a submitter has, too.
+    fn proven(&self, sender: &Sender) -> Option<Proven> {
+        let granted = self.keyring.as_ref()?.granted(Purpose::Spark);
+        granted.into_iter().find(|granted| granted.user == sender.user).map(proven)
+    }
+
+    async fn perform(&self, call: &Call, sender: &Sender, from: IpAddr) -> answers::Answer {
         let role = self.role().clone();
         let virtual_peers = match role {
             Role::Leads(virtual_peers) if virtual_peers.lease().holds() => virtual_peers,
             Role::Leads(_) => return answers::not_leading(call, NotAlive::Standby),
             Role::Other(state) => return answers::not_leading(call, state),
         };
-        let question = match question(call, by) {
+        let who = self.proven(sender);
+        let name = match &sender.user {
+            Some(user) => format!("{user}@{from}"),
+            None => format!("REST client at {from}"),
+        };
+        let question = match question(call, who.as_ref(), Requester::new(name, sender.rights)) {
             Ok(question) => question,
             Err(answer) => return answer,
         };
@@ -75,11 +95,11 @@ impl RestSite {
     }
 }
 
-fn question(call: &Call, by: String) -> Result<ClientToMaster, answers::Answer> {
+fn question(call: &Call, who: Option<&Proven>, by: Requester) -> Result<ClientToMaster, answers::Answer> {
     Ok(match call {
         Call::Create(submission) => {
             let Submission { driver, wanted, unknown_fields } = &**submission;
-            clients::driver(driver.clone(), wanted.clone(), &by)
+            clients::driver(driver.clone(), wanted.clone(), who, by.name())
                 .map_err(|unfit| answers::refused(unfit.to_string(), unknown_fields))?
         }
         Call::Kill(id) => ClientToMaster::RequestKillDriver { driver: DriverId::new(id.as_str()), by },
@@ -96,7 +116,7 @@ async fn ask(
 ) -> Result<MasterToClient, Unanswered> {
     let mut inquiry = Inquiry::open(virtual_peers)?;
     let message = Inbound::Client(question);
-    let event = |Arrival { peer, at }| Event::Received { peer, arrived: at, message };
+    let event = |Arrival { peer, at, .. }| Event::Received { peer, arrived: at, message };
     timeout(PATIENCE, inquiry.ask(event)).await.unwrap_or(Err(Unanswered::Late))
 }
 
@@ -113,6 +133,7 @@ fn worded(call: &Call, answer: &MasterToClient) -> answers::Answer {
             answers::status(id, view.as_deref())
         }
         (Call::Readyz, MasterToClient::ReadyzResponse) => answers::ready(),
+        (_, MasterToClient::RequestForbidden { why }) => answers::forbidden(why),
         (call, answer) => unreachable!("{answer:?} is no answer to {call:?}"),
     }
 }
@@ -124,6 +145,9 @@ impl Responder for RestSite {
 
     async fn respond(&self, request: Request<Incoming>, from: IpAddr, _: &HttpMeter) -> Answer {
         let (head, body) = request.into_parts();
+        if let Some(words) = self.names.refuse(&called(&head)) {
+            return written(&answers::unreadable(&plain::clean(&words)));
+        }
         // Only browsers tell the origin of a page. Submitters use a program.
         if [ORIGIN, SEC_FETCH_SITE].iter().any(|header| head.headers.contains_key(header)) {
             return written(&answers::of_a_page());
@@ -137,7 +161,10 @@ impl Responder for RestSite {
         };
         let asked = Asked { method: head.method.as_str(), path: head.uri.path(), body: &body };
         let answer = match rest::read(asked, |name| std::env::var(name).ok()) {
-            Ok(call) => self.perform(&call, format!("REST client at {from}")).await,
+            Ok(call) => match head.extensions.get::<Sender>() {
+                Some(sender) => self.perform(&call, sender, from).await,
+                None => unreachable!("nothing of REST is answered without a password"),
+            },
             Err(answer) => answer,
         };
         written(&answer)

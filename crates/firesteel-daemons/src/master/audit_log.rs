@@ -11,9 +11,18 @@ pub const TARGET: &str = "audit";
 /// Writes an audit line. `peer` describes the connection on which the request came.
 pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
     let Mentions { app, executor: _, worker, driver, peer: number } = audit.mentions();
-    let from = peer.map_or_else(|| "a connection that is gone".to_owned(), |peer| peer.remote.to_string());
+    let remote = peer.map(|peer| peer.remote);
+    let from = remote.map_or_else(|| "a connection that is gone".to_owned(), |remote| remote.to_string());
     // Requests without a name come from a client that has one.
     let who = audit.by.as_deref().or(peer.map(|peer| peer.name.as_str())).unwrap_or("somebody");
+    // Quoted, so that a name cannot look like the rest of the line. Requests over HTTP have no port here: this daemon
+    // has named their sender.
+    let is_proven = peer.is_some_and(|peer| peer.has_proven_user);
+    let sender = match remote.is_some_and(|remote| remote.port() == 0) {
+        true => Quoted(who).to_string(),
+        false if is_proven => format!("{from} is {}", Quoted(who)),
+        false => format!("{from} says it is {}", Quoted(who)),
+    };
     tracing::info!(
         target: TARGET,
         {
@@ -27,8 +36,6 @@ pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
             id.driver = driver.map(display),
             id.peer = number.map(display)
         },
-        "{} from {from}: {audit}",
-        // Quoted, so that a name cannot look like the rest of the line.
-        Quoted(who)
+        "{sender}: {audit}"
     );
 }

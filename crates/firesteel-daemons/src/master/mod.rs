@@ -4,11 +4,15 @@
 //! - `standby`: a Master while it is a standby, and refuses all peers
 //! - `election`: one of several Masters, which alternates between standby and leader
 //! - `shell`: performs a Master's effects
+//! - `probe`: finds out whether the process of a Worker that is away has ended
+//! - `reach`: the addresses that a Master connects to
 //! - `audit_log`: the log lines about people's requests
 
 pub mod audit_log;
 mod election;
 mod leader;
+mod probe;
+pub(crate) mod reach;
 mod shell;
 mod standby;
 
@@ -20,13 +24,15 @@ use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::journal::{JournalError, Writer};
 use firesteel_host::lease::Lease;
-use firesteel_host::net::{Introduction, ListenError, Listener, OtherProtocolConnection};
+use firesteel_host::net::{
+    Introduction, Keyring, ListenError, Listener, OtherProtocolConnection, Purpose, QueueLimits,
+};
 use firesteel_host::signals::EndRequests;
-use firesteel_master::{Config, Durability, Master, UnknownExecutors};
+use firesteel_master::{Config, Durability, Limits, Master, UnknownExecutors};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
-use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Hello;
+use firesteel_settings::allowed_peers::AllowedPeers;
 use firesteel_settings::http::HttpSettings;
 use firesteel_settings::master::Recovery;
 use firesteel_settings::pages::PageSettings;
@@ -35,13 +41,17 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
 use self::leader::Leader;
+use self::reach::Reach;
 use self::shell::End;
-use crate::exposure;
+use crate::exposure::{self, Exposed};
 use crate::http::master::MasterSite;
 use crate::http::rest::RestSite;
-use crate::http::{HttpError, Server};
+use crate::http::{HttpError, Names, Passwords, Server};
 use crate::master_journal::{self, StateError};
+use crate::secret;
 use crate::spark;
+use crate::spark::authentication::Authentication;
+use crate::worker::capacity;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -49,9 +59,9 @@ pub struct Options {
     pub properties: Properties,
     pub announcement: Announcement,
     pub lifetime: Lifetime,
-    /// The secret of the Master's local cluster. If it is set, the Master serves only peers of that cluster, and only
-    /// at its main port.
-    pub local_cluster: Option<Secret>,
+    /// The keys for the cluster. In a local cluster, the Master serves neither Spark's RPC nor HTTP.
+    /// `None`: connections are in the clear.
+    pub keyring: Option<Keyring>,
     /// What to do with executors whose applications are unknown to a new state. `Ended` requires a new state.
     pub foreign: UnknownExecutors,
 }
@@ -62,6 +72,8 @@ pub enum MasterError {
     Setting(#[from] SettingError),
     #[error(transparent)]
     Listen(#[from] ListenError),
+    #[error(transparent)]
+    Exposed(#[from] Exposed),
     #[error(transparent)]
     Http(#[from] HttpError),
     #[error(transparent)]
@@ -89,42 +101,51 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), MasterError>> {
 }
 
 async fn serve(options: Options) -> Result<(), MasterError> {
-    let Options { address, properties, announcement, lifetime, local_cluster, foreign } = options;
+    let Options { address, properties, announcement, lifetime, keyring, foreign } = options;
+    let is_local_cluster = keyring.as_ref().is_some_and(Keyring::is_local_cluster);
     // Settings are checked before anything else happens.
     firesteel_settings::master::config(&properties, String::new())?;
-    let recovery = match local_cluster {
-        None => firesteel_settings::master::recovery(&properties)?,
+    let recovery = match is_local_cluster {
+        false => firesteel_settings::master::recovery(&properties)?,
         // It ends with the command that runs the local cluster, so it keeps no state.
-        Some(_) => Recovery::Nowhere,
+        true => Recovery::Nowhere,
     };
-    let (http, rest_settings) = match local_cluster {
-        None => {
+    let (http, rest_settings) = match is_local_cluster {
+        false => {
             (HttpSettings::of_master(&properties, address.port == 0)?, HttpSettings::of_rest(&properties)?)
         }
-        Some(_) => (HttpSettings::OFF, HttpSettings::OFF),
+        true => (HttpSettings::OFF, HttpSettings::OFF),
     };
     let rest_host = firesteel_settings::http::rest_host(&properties).unwrap_or(&address.host).to_owned();
     let pages = PageSettings::of_master(&properties)?;
+    let reach = Arc::new(Reach::new(AllowedPeers::of(&properties)?, keyring.clone()));
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
-    let site = Arc::new(MasterSite::new(&reached, pages));
-    let server = Server::start(&address.host, http, Arc::clone(&site)).await?;
-    let rest = Arc::new(RestSite::new());
-    let rest_server = Server::start(&rest_host, rest_settings, Arc::clone(&rest)).await?;
+    let rest_names =
+        pages.hosts.iter().map(String::as_str).chain([reached.host.as_str(), rest_host.as_str()]);
+    let rest = Arc::new(RestSite::new(Names::of_master(rest_names), keyring.clone()));
+    let site = Arc::new(MasterSite::new(&reached, pages, Arc::clone(&reach)));
+    let passwords = |purpose| Passwords::of(keyring.as_ref(), purpose);
+    let server = Server::start(&address.host, http, passwords(Purpose::Pages), Arc::clone(&site)).await?;
+    let rest_server =
+        Server::start(&rest_host, rest_settings, passwords(Purpose::Rest), Arc::clone(&rest)).await?;
     let rest_port = rest_server.as_ref().map(|server| (exposure::Port::Rest, server.local().ip()));
     let ports = std::iter::once((exposure::Port::Master, listener.local().ip())).chain(rest_port);
-    exposure::warn(&ports.collect::<Vec<_>>());
+    let is_insecure = firesteel_settings::master::is_insecure(&properties)?;
+    let is_exposed = exposure::check(&ports.collect::<Vec<_>>(), keyring.is_some(), is_insecure)?;
     let server_context = ServerContext {
         listener,
         reached,
+        is_exposed,
         properties,
         clock: Clock::start(),
-        local_cluster,
+        keyring,
         site,
         server,
         rest,
+        reach,
         _rest: rest_server,
         foreign,
     };
@@ -146,12 +167,15 @@ async fn serve(options: Options) -> Result<(), MasterError> {
 struct ServerContext {
     listener: Listener,
     reached: Address,
+    /// Whether other machines can connect without a secret.
+    is_exposed: bool,
     properties: Properties,
     clock: Clock,
-    local_cluster: Option<Secret>,
+    keyring: Option<Keyring>,
     site: Arc<MasterSite>,
     server: Option<Server>,
     rest: Arc<RestSite>,
+    reach: Arc<Reach>,
     _rest: Option<Server>,
     foreign: UnknownExecutors,
 }
@@ -166,18 +190,48 @@ impl ServerContext {
         let first_application = first_application(self.clock.now());
         let config = firesteel_settings::master::config(&self.properties, self.reached.url())?;
         let web_address = self.server.as_ref().map(|server| server.url().to_owned());
-        Ok(Config { first_application, web_address, foreign: self.foreign, ..config })
+        let limits = Limits { kept: self.memory()? / 2, ..config.limits };
+        Ok(Config {
+            first_application,
+            web_address,
+            is_exposed: self.is_exposed,
+            run: secret::draw_run(),
+            foreign: self.foreign,
+            limits,
+            ..config
+        })
+    }
+
+    /// The memory for what others send, in bytes.
+    fn memory(&self) -> Result<u64, SettingError> {
+        let set = firesteel_settings::master::memory(&self.properties)?;
+        Ok(set.unwrap_or_else(|| capacity::of_this_process().unwrap_or(u64::MAX) / 2))
+    }
+
+    /// The limits on the queues of connections, with an eighth of the memory for messages that arrive, but enough for
+    /// one longest message from each of two machines.
+    fn queue_limits(&self) -> Result<QueueLimits, SettingError> {
+        let limits = QueueLimits::default();
+        let partial = usize::try_from(self.memory()? / 8).unwrap_or(usize::MAX);
+        let partial = partial.clamp(limits.partial / 2, limits.partial);
+        Ok(QueueLimits { partial, ..limits })
+    }
+
+    /// What peers have to prove that speak Spark's RPC.
+    fn spark_authentication(&self) -> Result<Authentication, SettingError> {
+        let is_encrypted = firesteel_settings::master::encrypted_spark(&self.properties)?;
+        Ok(Authentication::of_cluster(self.keyring.as_ref(), is_encrypted))
     }
 
     /// Another listener on the same socket, and a channel that receives the connections that speak Spark's RPC. In a
     /// local cluster, the channel receives none.
     fn listener(&self) -> Result<(Listener, mpsc::Receiver<OtherProtocolConnection>), MasterError> {
         let listener = self.listener.another().map_err(MasterError::Acceptor)?;
-        Ok(spark::at(listener, self.local_cluster.is_some()))
+        Ok(spark::at(listener, self.keyring.as_ref()))
     }
 
     fn introduction(&self, hello: Hello) -> Introduction {
-        Introduction::from(hello).in_local_cluster(self.local_cluster.clone())
+        Introduction::from(hello).with_keys(self.keyring.clone())
     }
 }
 

@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use firesteel_host::journal::{Batch, JournalError, Writer};
-use firesteel_host::owner::{self, Commit, Context, Shell};
+use firesteel_host::owner::{self, Commit, Committed, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_master::{Effect, Event, Master, Note, Outbound, Record};
 use firesteel_protocol::Timestamp;
-use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::ids::{PeerId, WorkerId};
+use firesteel_protocol::messages::MasterToWorker;
 
 use super::audit_log;
+use super::probe::{Probe, Probes};
+use super::reach::Reach;
 use crate::master_journal;
 
 /// Performs a Master's effects: it stores records, sends messages and writes the log.
@@ -23,9 +26,13 @@ pub(super) struct MasterShell {
     is_due: bool,
     /// The time of the last check that the journal is still in its place.
     looked: Instant,
+    reach: Arc<Reach>,
+    /// The Worker whose registration the next message to it confirms.
+    registering: Option<WorkerId>,
+    probes: Probes,
 }
 
-/// The interval at which an active Master that writes nothing checks that its journal is still in its place.
+/// The interval at which a Master that writes nothing checks that its journal is still in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) enum End {
@@ -37,9 +44,21 @@ pub(super) enum End {
 }
 
 impl MasterShell {
-    pub(super) fn new(journal: Option<Writer>) -> Self {
+    pub(super) fn new(journal: Option<Writer>, reach: Arc<Reach>) -> Self {
         let journal = journal.map(|journal| Arc::new(Mutex::new(journal)));
-        Self { journal, batch: Batch::default(), is_due: false, looked: Instant::now() }
+        let (batch, looked) = (Batch::default(), Instant::now());
+        let probes = Probes::new(Arc::clone(&reach));
+        Self { journal, batch, is_due: false, looked, reach, registering: None, probes }
+    }
+
+    /// Remembers from where Workers have connected, and asks no more after those that have returned or are lost.
+    fn follow(&mut self, note: &Note) {
+        if let Note::WorkerRegistered { worker, .. } | Note::WorkerReconnected { worker } = note {
+            self.registering = Some(worker.clone());
+        }
+        if let Note::WorkerReconnected { worker } | Note::WorkerRemoved { worker, .. } = note {
+            self.probes.end(worker);
+        }
     }
 }
 
@@ -63,14 +82,27 @@ impl Shell for MasterShell {
                     self.is_due |= !Record::may_wait(&records);
                 }
             }
-            Effect::Send { peer, message: Outbound::Worker(message) } => context.peers.send(peer, message),
+            Effect::Send { peer, message: Outbound::Worker(message) } => {
+                if let MasterToWorker::RegisteredWorker { .. } = message
+                    && let Some((worker, info)) = self.registering.take().zip(context.peers.info(peer))
+                {
+                    self.reach.worker_is_from(worker, info.remote.ip());
+                }
+                context.peers.send(peer, message);
+            }
             Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, message),
             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
             Effect::Close { peer } => context.peers.close(peer),
+            Effect::Probe { worker, address, since, until } => {
+                self.probes.begin(Probe { worker, address, since, until }, context.inbox());
+            }
             Effect::Note(Note::Audited(audit)) => {
                 audit_log::write(&audit, context.peers.info(audit.peer));
             }
-            Effect::Note(note) => owner::note(note.level(), note.mentions(), &note),
+            Effect::Note(note) => {
+                self.follow(&note);
+                owner::note(note.level(), note.mentions(), &note);
+            }
         }
         ControlFlow::Continue(())
     }
@@ -79,19 +111,23 @@ impl Shell for MasterShell {
     /// because waking two threads would take longer.
     fn commit(&mut self, master: &Master, is_quiet: bool) -> Option<Commit<End>> {
         let is_due = std::mem::take(&mut self.is_due) || self.batch.is_full();
-        let looks = is_due || self.looked.elapsed() >= LOOK;
-        let journal = Arc::clone(self.journal.as_ref().filter(|_| looks)?);
+        let journal = Arc::clone(self.journal.as_ref()?);
         let (image, is_quick) = {
-            let journal = locked(&journal);
-            self.looked = Instant::now();
-            let is_in_place = journal.is_in_place();
-            if !is_in_place {
+            let mut journal = locked(&journal);
+            if is_due || self.looked.elapsed() >= LOOK {
+                self.looked = Instant::now();
+                // A commit looks after its sync.
+                if !is_due {
+                    journal.look();
+                }
+            }
+            if journal.is_lost() {
                 tracing::warn!(
                     "the state in {} was removed or replaced while this Master runs: writing it there anew",
                     master.config().state_place
                 );
             }
-            let wants_image = !is_in_place || is_due && journal.wants_image();
+            let wants_image = journal.is_lost() || is_due && journal.wants_image();
             (wants_image.then(|| master_journal::image(master)), journal.is_quick())
         };
         if !is_due && image.is_none() {
@@ -99,14 +135,14 @@ impl Shell for MasterShell {
         }
         let batch = std::mem::take(&mut self.batch);
         if is_quiet && is_quick && image.is_none() {
-            return Some(Box::pin(std::future::ready(ended(locked(&journal).commit(batch)))));
+            return Some(Box::pin(std::future::ready(ended(write(&journal, batch, None)))));
         }
-        let writing = tokio::task::spawn_blocking(move || {
-            let mut journal = locked(&journal);
-            journal.commit(batch)?;
-            image.map_or(Ok(()), |image| journal.replace(&image))
-        });
+        let writing = tokio::task::spawn_blocking(move || write(&journal, batch, image.as_deref()));
         Some(Box::pin(async { ended(writing.await.expect("a writer does not panic")) }))
+    }
+
+    fn next_look(&self) -> Option<Instant> {
+        self.journal.as_ref().map(|_| self.looked + LOOK)
     }
 
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<End, Event> {
@@ -116,9 +152,19 @@ impl Shell for MasterShell {
     }
 }
 
-fn ended(committed: Result<(), JournalError>) -> ControlFlow<End> {
+/// Writes a batch. If there is an image, it then replaces everything.
+fn write(journal: &Mutex<Writer>, batch: Batch, image: Option<&[u8]>) -> Result<Committed, JournalError> {
+    let mut journal = locked(journal);
+    journal.commit(batch)?;
+    if let Some(image) = image {
+        journal.replace(image)?;
+    }
+    Ok(if journal.is_lost() { Committed::Lost } else { Committed::Durable })
+}
+
+fn ended(committed: Result<Committed, JournalError>) -> ControlFlow<End, Committed> {
     match committed {
-        Ok(()) => ControlFlow::Continue(()),
+        Ok(committed) => ControlFlow::Continue(committed),
         Err(error) => ControlFlow::Break(End::NotDurable(error)),
     }
 }

@@ -32,7 +32,8 @@ impl Standby {
             Lease::default(),
         );
         // Spark's drivers and Workers ask whether there is a Master, and wait for one that calls them.
-        let bystanders = spark::verifier::serve(arriving, MASTER, lease.clone());
+        let authentication = server_context.spark_authentication()?;
+        let bystanders = spark::verifier::serve(arriving, MASTER, authentication, lease.clone());
         let accepted_roles = [Role::Worker, Role::Driver, Role::Client];
         let accepted_roles = accepted_roles.map(|role| AcceptedRole { role, decode: |_, _| Ok(()) });
         context.peers.serve_apart(listener, accepted_roles.into()).map_err(MasterError::Acceptor)?;

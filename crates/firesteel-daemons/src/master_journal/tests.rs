@@ -11,9 +11,9 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverDescription, DriverReport, DriverState, DriverToMaster,
-    ExecutorReport, ExecutorState, ExecutorTarget, HostPreferences, MasterToDriver, MasterToWorker, Offered,
-    Placing, ResourceProfile, Submitter, Usage, Used, WantedExecutors, Work, WorkerDescription, WorkerReport,
-    WorkerToMaster, WorkerView,
+    ExecutorReport, ExecutorState, ExecutorTarget, GivenNumbers, HostPreferences, MasterToDriver,
+    MasterToWorker, Offered, Placing, Requester, ResourceProfile, Rights, RunId, Submitter, Usage, Used,
+    WantedExecutors, Work, WorkerDescription, WorkerReport, WorkerToMaster, WorkerView,
 };
 use firesteel_protocol::process::{Command, ExitStatus};
 use firesteel_protocol::wire;
@@ -108,21 +108,21 @@ impl Story {
         let used = Some(Used { cpu_millis: 5, peak_memory: 2 << 20 });
         let report = DriverReport { driver, state: DriverState::Finished, used };
         self.worker(worker, WorkerToMaster::DriverStateChanged(report));
-        let by = "a test".to_owned();
-        self.client(client, ClientToMaster::RequestClearCompletedDriversAndApps { by });
+        let by = Requester::new("a test", Rights::Admin);
+        self.client(client, ClientToMaster::RequestClearCompletedDriversAndApps { by: by.clone() });
         let third = self.submit_with(client, [("gpu".to_owned(), Amount::Whole(1))].into());
         let (last, pause_millis) = (ExitStatus::Code(1), None);
         let driver = third.1.clone();
         self.worker(third.0, WorkerToMaster::DriverRestarted { driver, restarts: 1, last, pause_millis });
         self.report_driver(&third, DriverState::Finished);
         let (_, driver) = self.submit(client);
-        self.client(client, ClientToMaster::RequestKillDriver { driver, by: "a test".to_owned() });
+        self.client(client, ClientToMaster::RequestKillDriver { driver, by });
     }
 
     /// Adds two Workers, of which one is decommissioned and ends, and two applications. One application stays, with
     /// executors that failed and executors that were taken back.
     fn tell(&mut self, chapter: u64) {
-        let [one, other, driver, guest] = [0, 1, 2, 3].map(|peer| PeerId(chapter * 10 + peer));
+        let [one, other, driver, occupant] = [0, 1, 2, 3].map(|peer| PeerId(chapter * 10 + peer));
         let host = |peer: PeerId| format!("10.0.{chapter}.{}", peer.0);
         for peer in [one, other] {
             let resources = Resources::from_iter([("gpu", ["0"])]);
@@ -148,8 +148,8 @@ impl Story {
         self.run_cluster_drivers(PeerId(chapter * 10 + 4));
         // The second one replaces the first one in the list of latest ones.
         for _ in 0..2 {
-            let (app, _) = registered(&self.driver(guest, application(2)));
-            self.driver(guest, DriverToMaster::UnregisterApplication { app, outcome: None });
+            let (app, _) = registered(&self.driver(occupant, application(2)));
+            self.driver(occupant, DriverToMaster::UnregisterApplication { app, outcome: None });
         }
         let worker = WorkerId::new(format!("worker-20261120212235-{}-7078", host(other)));
         self.worker(other, WorkerToMaster::WorkerDecommissioning { worker });
@@ -220,7 +220,10 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
     story.batches.clear();
     let first = story.master.image();
     story.tell(2);
-    let Story { batches, .. } = story;
+    let Story { mut batches, .. } = story;
+    // A Master without an identity leaves no numbers out.
+    let given = GivenNumbers { executors: 900, ..GivenNumbers::default() };
+    batches.push(vec![Record::Time(NOW), Record::NumbersLeftOut { given, recovered: 0 }]);
     let told: BTreeSet<&str> = first.iter().chain(batches.iter().flatten()).map(Record::kind).collect();
     assert_eq!(told, Record::NAMES.iter().copied().collect(), "records of all kinds");
 
@@ -303,7 +306,10 @@ fn journals_of_earlier_releases_are_read() {
     ] {
         let scratch = tempfile::tempdir().expect("there is room");
         fs::write(scratch.path().join("journal-0000000001"), file).expect("there is room");
-        let (master, _) = open(scratch.path(), config(), NOW).expect("it is read");
+        let config = Config { run: RunId(7), ..config() };
+        let (master, _) = open(scratch.path(), config, NOW).expect("it is read");
+        let has_identity = |record: &Record| matches!(record, Record::Founded(it) if it.state.is_some());
+        assert!(master.image().iter().any(has_identity), "{name} gets an identity");
         let view = master.view();
         let (app, ended) = (&view.applications[0], &view.completed[0]);
         assert_eq!((view.workers.len(), view.applications.len(), view.completed.len()), (1, 1, 1), "{name}");

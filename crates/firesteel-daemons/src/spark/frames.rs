@@ -4,14 +4,12 @@ use std::io;
 
 use bytes::{Buf, BytesMut};
 use firesteel_host::lease::Lease;
-use firesteel_host::net::{ConnectionPermit, OtherProtocolConnection};
-use firesteel_spark::frame::{Frame, FrameError};
+use firesteel_host::net::{ConnectionPermit, OtherProtocolConnection, PartialBytes, TooMuchArrives};
+use firesteel_spark::authentication::encryption::{Encryption, NotAuthentic};
+use firesteel_spark::frame::{Frame, FrameError, LONGEST};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-
-/// The longest frame that is read, in bytes. An application's description has some ten thousand bytes.
-const MOST: usize = 8 << 20;
 
 /// If this number of bytes waits to be written, nothing more is read from the peer, and no more messages for the peer
 /// are taken from the owner's queue. The messages need much less memory in that queue than here.
@@ -25,10 +23,20 @@ const ROOM: usize = 16 << 10;
 pub struct Frames {
     reader: OwnedReadHalf,
     writer: OwnedWriteHalf,
+    /// What has arrived, as it came.
+    arrived: BytesMut,
+    /// What has arrived, decrypted.
     received: BytesMut,
+    /// What is to be sent, not encrypted yet.
+    to_send: BytesMut,
     to_write: BytesMut,
+    encryption: Option<Encryption>,
+    /// The longest frame that is read, in bytes.
+    longest: usize,
     lease: Lease,
     _permit: Option<ConnectionPermit>,
+    /// The account for the memory of what has arrived, if this side accepted the connection.
+    partial: Option<PartialBytes>,
 }
 
 /// Why this side ends a connection.
@@ -36,6 +44,10 @@ pub struct Frames {
 pub enum Broken {
     #[error("it sent {0}")]
     Frame(#[from] FrameError),
+    #[error(transparent)]
+    NotAuthentic(#[from] NotAuthentic),
+    #[error(transparent)]
+    TooMuchArrives(#[from] TooMuchArrives),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -45,26 +57,60 @@ impl Frames {
     #[must_use]
     pub fn of(connection: OtherProtocolConnection, lease: Lease) -> Self {
         let OtherProtocolConnection { stream, remote: _, permit } = connection;
-        Self { _permit: Some(permit), ..Self::of_stream(stream, lease) }
+        let partial = Some(permit.partial());
+        Self { _permit: Some(permit), partial, ..Self::of_stream(stream, lease) }
     }
 
     /// The frames of a dialled connection. Nothing is written after the lease has ended.
     #[must_use]
     pub fn of_stream(stream: TcpStream, lease: Lease) -> Self {
         let (reader, writer) = stream.into_split();
-        let (received, to_write) = (BytesMut::new(), BytesMut::new());
-        Self { reader, writer, received, to_write, lease, _permit: None }
+        Self {
+            reader,
+            writer,
+            arrived: BytesMut::new(),
+            received: BytesMut::new(),
+            to_send: BytesMut::new(),
+            to_write: BytesMut::new(),
+            encryption: None,
+            longest: LONGEST,
+            lease,
+            _permit: None,
+            partial: None,
+        }
+    }
+
+    /// Limits the frames that are read from now on, in bytes.
+    pub(super) fn set_longest(&mut self, longest: usize) {
+        self.longest = longest;
+    }
+
+    /// Encrypts what is pushed from now on, and decrypts what arrives.
+    pub(super) fn encrypt(&mut self, encryption: Encryption) {
+        self.seal();
+        self.encryption = Some(encryption);
+    }
+
+    /// Makes the bytes that are written of those that are to be sent.
+    fn seal(&mut self) {
+        match &mut self.encryption {
+            Some(encryption) => encryption.encrypt(&mut self.to_send, &mut self.to_write),
+            None => self.to_write.unsplit(self.to_send.split()),
+        }
+        if self.to_send.is_empty() {
+            self.to_send = BytesMut::new();
+        }
     }
 
     /// Whether nothing more should be pushed, because too many bytes wait to be written.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.to_write.len() >= ENOUGH
+        self.to_write.len() + self.to_send.len() >= ENOUGH
     }
 
     /// Adds a frame to be written by the next [`exchange`](Self::exchange).
     pub fn push(&mut self, frame: &Frame) {
-        frame.encode(&mut self.to_write);
+        frame.encode(&mut self.to_send);
     }
 
     /// A frame that has arrived. `None` if more must be [read](Self::exchange) first.
@@ -72,10 +118,17 @@ impl Frames {
     /// # Errors
     /// The received bytes cannot become a frame.
     pub fn take(&mut self) -> Result<Option<Frame>, Broken> {
-        let frame = Frame::decode(&mut self.received, MOST)?;
-        if self.received.is_empty() {
+        match &mut self.encryption {
+            Some(encryption) => encryption.decrypt(&mut self.arrived, &mut self.received)?,
+            None => self.received.unsplit(self.arrived.split()),
+        }
+        let frame = Frame::decode(&mut self.received, self.longest)?;
+        if self.arrived.is_empty() && self.received.is_empty() {
             // An idle connection holds no memory for reading.
-            self.received = BytesMut::new();
+            (self.arrived, self.received) = (BytesMut::new(), BytesMut::new());
+        }
+        if let Some(partial) = &mut self.partial {
+            partial.set(self.arrived.capacity() + self.received.capacity())?;
         }
         Ok(frame)
     }
@@ -90,6 +143,7 @@ impl Frames {
         if !self.lease.holds() {
             return Ok(false);
         }
+        self.seal();
         tokio::select! {
             written = self.writer.write_buf(&mut self.to_write), if self.to_write.has_remaining() => {
                 if written? == 0 {
@@ -102,8 +156,8 @@ impl Frames {
             }
             readable = self.reader.readable(), if !is_full => {
                 readable?;
-                self.received.reserve(ROOM);
-                match self.reader.try_read_buf(&mut self.received) {
+                self.arrived.reserve(ROOM);
+                match self.reader.try_read_buf(&mut self.arrived) {
                     Ok(count) => Ok(count > 0),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
                     Err(error) => Err(error.into()),
@@ -112,13 +166,21 @@ impl Frames {
         }
     }
 
+    /// Writes the remaining bytes.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub(super) async fn flush(&mut self) -> Result<(), Broken> {
+        self.seal();
+        Ok(self.writer.write_all_buf(&mut self.to_write).await?)
+    }
+
     /// Writes the remaining bytes, and ends this side of the connection.
     ///
     /// # Errors
-    ///
     /// The connection is broken.
     pub async fn finish(mut self) -> Result<(), Broken> {
-        self.writer.write_all_buf(&mut self.to_write).await?;
+        self.flush().await?;
         Ok(self.writer.shutdown().await?)
     }
 }

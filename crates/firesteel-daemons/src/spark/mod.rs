@@ -1,5 +1,6 @@
 //! Peers that speak Spark's RPC, at the ports of Master and Worker.
 //!
+//! - [`authentication`]: what a peer has to prove at the beginning of a connection
 //! - [`frames`]: the frames of one connection, in both directions
 //! - [`master`]: drivers at a Master
 //! - [`verifier`]: answers only whether an endpoint exists
@@ -7,10 +8,11 @@
 //! The state machines do not use this protocol. The task of a connection translates, and represents each of its peers
 //! by a [virtual peer](firesteel_host::net::VirtualPeer).
 
-use firesteel_host::net::{Listener, OtherProtocolConnection};
+use firesteel_host::net::{Keyring, Listener, OtherProtocolConnection};
 use firesteel_spark::frame::FIRST_BYTE;
 use tokio::sync::mpsc;
 
+pub mod authentication;
 pub mod frames;
 pub mod master;
 pub mod verifier;
@@ -21,8 +23,12 @@ const MAX_WAITING_CONNECTIONS: usize = 64;
 /// Makes a listener also accept connections that speak Spark's RPC, and returns the channel that receives them. In a
 /// local cluster none are accepted, since Spark peers cannot prove that they belong to the cluster.
 #[must_use]
-pub fn at(listener: Listener, is_local_cluster: bool) -> (Listener, mpsc::Receiver<OtherProtocolConnection>) {
+pub fn at(
+    listener: Listener,
+    keyring: Option<&Keyring>,
+) -> (Listener, mpsc::Receiver<OtherProtocolConnection>) {
     let (connections, arriving) = mpsc::channel(MAX_WAITING_CONNECTIONS);
+    let is_local_cluster = keyring.is_some_and(Keyring::is_local_cluster);
     let listener = if is_local_cluster { listener } else { listener.also_receive(FIRST_BYTE, connections) };
     (listener, arriving)
 }

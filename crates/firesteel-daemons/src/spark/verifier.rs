@@ -12,32 +12,39 @@ use firesteel_spark::connection;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::frames::{Broken, Frames};
+use super::authentication::{Authentication, NotProven};
+use super::frames::Frames;
 
 /// Serves all connections from the channel, until the channel closes. Each connection ends with the lease.
 pub async fn serve(
     mut connections: mpsc::Receiver<OtherProtocolConnection>,
     endpoint: &'static str,
+    authentication: Authentication,
     lease: Lease,
 ) {
     while let Some(connection) = connections.recv().await {
-        let lease = lease.clone();
+        let (authentication, lease) = (authentication.clone(), lease.clone());
         tokio::spawn(async move {
             let remote = connection.remote;
-            let answering = answer(Frames::of(connection, lease.clone()), endpoint);
+            let answering = answer(Frames::of(connection, lease.clone()), endpoint, &authentication);
             let answered = tokio::select! {
                 answered = answering => answered,
                 () = lease.over() => return,
             };
-            if let Err(broken) = answered {
-                tracing::debug!(%remote, "connection in Spark's RPC: {broken}");
+            if let Err(why) = answered {
+                tracing::debug!(%remote, "connection in Spark's RPC: {why}");
             }
         });
     }
 }
 
 /// Answers requests until the peer closes the connection, or sends no request in time.
-async fn answer(mut frames: Frames, endpoint: &str) -> Result<(), Broken> {
+async fn answer(
+    mut frames: Frames,
+    endpoint: &str,
+    authentication: &Authentication,
+) -> Result<(), NotProven> {
+    authentication.admit(&mut frames).await?;
     let mut mute = Box::pin(sleep(FIRST_MESSAGE_TIMEOUT));
     let mut has_asked = false;
     loop {

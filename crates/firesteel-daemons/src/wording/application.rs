@@ -23,17 +23,19 @@ pub fn state(state: ApplicationState) -> &'static str {
 }
 
 /// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if all of its executors have
-/// ended. After a restart of the Master: `UNKNOWN (driver not back yet)`.
+/// ended. After the driver's connection ended: `UNKNOWN (driver away for 4.0 s)`. After a restart of the Master:
+/// `UNKNOWN (driver not back yet)`.
 ///
 /// Source: Spark Master, 4.0.1, where an application is RUNNING from its first executor until its end.
 #[must_use]
-pub fn live_state(application: &ApplicationView) -> String {
+pub fn live_state(application: &ApplicationView, now: Timestamp) -> String {
     let word = state(application.state);
     match (application.state, application.executors_live) {
         (ApplicationState::Running, 0) => format!("{word} (0 executors)"),
-        (ApplicationState::Unknown, _) if application.ended.is_none() => {
-            format!("{word} (driver not back yet)")
-        }
+        (ApplicationState::Unknown, _) if application.ended.is_none() => match application.away_since {
+            Some(since) => format!("{word} (driver away for {})", duration(now.since(since))),
+            None => format!("{word} (driver not back yet)"),
+        },
         (
             ApplicationState::Waiting
             | ApplicationState::Running
@@ -89,7 +91,7 @@ pub fn heading(detail: &ApplicationDetail) -> String {
     match app.ended {
         None => {
             let age = duration(detail.now.since(app.submitted));
-            format!("{name} is {}, submitted {age} ago", live_state(app))
+            format!("{name} is {}, submitted {age} ago", live_state(app, detail.now))
         }
         Some(ended) => {
             let took = duration(ended.since(app.submitted));

@@ -11,3 +11,6 @@ pub mod driver;
 pub mod explanation;
 pub mod usage;
 pub mod worker;
+
+/// What it means that a Master is exposed.
+pub const EXPOSED: &str = "other machines can connect without a secret, and run programs";

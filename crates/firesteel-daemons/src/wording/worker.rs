@@ -6,8 +6,8 @@ use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::{Departure, ExcludedWorker, WorkerRemark, WorkerState, WorkerView};
 
 /// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2
-/// applications`, or `ALIVE, excluded for all for 3.5 s`. After a restart of the Master: `UNKNOWN, not back yet`. When
-/// the Worker has left: `LEFT 3.5 s ago: it was stopped`.
+/// applications`, or `ALIVE, excluded for all for 3.5 s`. After its connection ended: `UNKNOWN, away for 4.0 s`. After
+/// a restart of the Master: `UNKNOWN, not back yet`. When the Worker has left: `LEFT 3.5 s ago: it was stopped`.
 #[must_use]
 pub fn state_in_words(worker: &WorkerView, now: Timestamp) -> String {
     let state = state_alone(worker, now);
@@ -23,13 +23,14 @@ pub fn state_in_words(worker: &WorkerView, now: Timestamp) -> String {
 #[must_use]
 pub fn state_alone(worker: &WorkerView, now: Timestamp) -> String {
     let remark = worker.remark.as_ref();
+    let away = worker.away_since.map(|since| format!("UNKNOWN, away for {}", duration(now.since(since))));
     let name = match worker.state {
         WorkerState::Alive => "ALIVE",
         WorkerState::Decommissioned => "DECOMMISSIONED",
         WorkerState::Dead => "DEAD",
         WorkerState::Left => "LEFT",
         WorkerState::Unknown if matches!(remark, Some(WorkerRemark::Foreign { .. })) => "UNKNOWN",
-        WorkerState::Unknown => "UNKNOWN, not back yet",
+        WorkerState::Unknown => away.as_deref().unwrap_or("UNKNOWN, not back yet"),
     };
     let state = match &worker.label {
         Some(label) => format!("{name}, {} only", clean(&label.to_string())),
@@ -99,6 +100,12 @@ mod tests {
             ..WorkerView::unused(&worker, now)
         };
         assert_eq!(state_in_words(&deaf, now), "ALIVE, does not answer");
+        let away = WorkerView {
+            state: WorkerState::Unknown,
+            away_since: Some(now),
+            ..WorkerView::unused(&worker, now)
+        };
+        assert_eq!(state_in_words(&away, Timestamp::from_millis(5_000)), "UNKNOWN, away for 4.0 s");
         let late = WorkerView { remark: Some(WorkerRemark::Late), ..WorkerView::unused(&worker, now) };
         assert_eq!(state_in_words(&late, now), "ALIVE, late");
         assert_eq!(state(WorkerState::Left, 0, None), "LEFT");

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use firesteel_placement::{Cores, MiB};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 
 /// The memory in MiB that is reserved for the system and the daemon.
 const LEFT_TO_THE_SYSTEM: i64 = 1024;
@@ -18,13 +19,28 @@ pub fn cores() -> Cores {
     Cores(i64::try_from(cores).unwrap_or(i64::MAX))
 }
 
+/// The memory of this process in bytes: the least of the machine's and of the limits of its control group and of
+/// `ulimit -v` and `ulimit -d`. `None` if none is known.
+pub(crate) fn of_this_process() -> Option<u64> {
+    let (total_kib, limit) = found();
+    let limits = [Resource::RLIMIT_AS, Resource::RLIMIT_DATA].into_iter().filter_map(|of| getrlimit(of).ok());
+    let limits = limits.map(|(soft, _)| soft).filter(|soft| *soft != RLIM_INFINITY);
+    total_kib.map(|kib| kib << 10).into_iter().chain(limit).chain(limits).min()
+}
+
 /// The machine's memory, or the limit of this process's control group if that is less, minus 1 GiB for the
 /// system; at least 1 GiB. Source: Spark Worker, 4.0.1, which does not look at control groups.
 #[must_use]
 pub fn memory() -> MiB {
-    let total = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_kib(&text)).unwrap_or(0);
+    let (total_kib, limit) = found();
+    offer(total_kib.unwrap_or(0), limit)
+}
+
+/// The machine's memory in KiB, and the limit of this process's control group in bytes, where they are known.
+fn found() -> (Option<u64>, Option<u64>) {
+    let total = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_kib(&text));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    offer(total, group_limit(&groups, Path::new("/sys/fs/cgroup")))
+    (total, group_limit(&groups, Path::new("/sys/fs/cgroup")))
 }
 
 fn offer(total_kib: u64, limit_bytes: Option<u64>) -> MiB {

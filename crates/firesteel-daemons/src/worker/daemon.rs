@@ -15,33 +15,36 @@ use firesteel_protocol::host;
 use firesteel_protocol::ids::{WorkerId, is_sound};
 use firesteel_protocol::master_search::connect_error::{self, ConnectError};
 use firesteel_protocol::messages::{Offered, RefusedRegistration, WorkerDescription};
-use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::{self, DecodeError, Role};
 use firesteel_worker::{Config, Event, Exit, Inbound, Worker};
 use futures_util::future::BoxFuture;
 
 use super::cleanup::dead_workers::{self, DeadWorkers};
 use super::cleanup::executor_directories;
-use super::cleanup::executor_processes::ProcessCleanup;
 use super::cleanup::scratch_directories::{ScratchDirectories, ScratchRoots};
-use super::cleanup::worker_processes::{Reaper, ReaperError};
 use super::directories::files::{self};
 use super::directories::work_directory::{UnusableDirectory, WorkDirectory};
 use super::java::spark_homes::SparkHomes;
 use super::java::{Java, LogUrls};
+use super::reaper::control_group::ControlGroups;
+use super::reaper::handle::Reapers;
 use super::runner::RunnerContext;
 use super::shell::WorkerShell;
 use super::shuffle_service::{ShuffleService, ShuffleServiceError};
-use crate::exposure;
+use crate::exposure::{self, Exposed};
 use crate::http::worker::WorkerSite;
-use crate::http::{HttpError, Server};
+use crate::http::{HttpError, Names, Passwords, Server};
 use crate::secret;
 use crate::spark;
+use crate::spark::authentication::{Authentication, HostedSecrets};
+use firesteel_host::children;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
 use firesteel_host::lease::Lease;
-use firesteel_host::net::{AcceptedRole, Arrival, Introduction, ListenError, Listener, QueueLimits};
+use firesteel_host::net::{
+    AcceptedRole, Arrival, Introduction, Keyring, ListenError, Listener, Purpose, QueueLimits,
+};
 use firesteel_host::own_program::OwnProgram;
 use firesteel_host::owner::{self, Context};
 use firesteel_settings::WorkerSettings;
@@ -63,9 +66,9 @@ pub struct Options {
     pub http: HttpSettings,
     pub announcement: Announcement,
     pub lifetime: Lifetime,
-    /// The secret of the Worker's local cluster. If it is set, the Worker serves only peers of that cluster, and only
-    /// at its main port.
-    pub local_cluster: Option<Secret>,
+    /// The keys for the cluster. In a local cluster, the Worker serves neither Spark's RPC nor HTTP.
+    /// `None`: connections are in the clear.
+    pub keyring: Option<Keyring>,
 }
 
 /// Why a Worker could not start, or ended without being asked to.
@@ -75,6 +78,8 @@ pub enum WorkerError {
     WorkDirectory(#[from] UnusableDirectory),
     #[error(transparent)]
     Listen(#[from] ListenError),
+    #[error(transparent)]
+    Exposed(#[from] Exposed),
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The host name cannot be part of an id.
@@ -87,9 +92,9 @@ pub enum WorkerError {
     OwnProgram(#[source] io::Error),
     #[error("cannot catch signals: {0}")]
     Signals(#[source] io::Error),
-    /// The reaper, which kills the Worker's remaining processes at its end, could not be started or failed.
-    #[error(transparent)]
-    Reaper(#[from] ReaperError),
+    /// The Worker cannot adopt processes whose parents have ended. Without that, executors are not safe to start.
+    #[error("the kernel cannot give the Worker the processes that its executors leave: {0}")]
+    Adoption(#[source] io::Error),
     #[error(transparent)]
     ShuffleService(#[from] ShuffleServiceError),
     #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), connect_error::listed(.errors))]
@@ -111,17 +116,26 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let Options { address, lifetime, .. } = &options;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
-    let (listener, arriving) = spark::at(Listener::bind(address).await?, options.local_cluster.is_some());
-    let local = listener.local().ip();
+    let (listener, arriving) = spark::at(Listener::bind(address).await?, options.keyring.as_ref());
+    let ports = [(exposure::Port::Worker, listener.local().ip())];
+    exposure::check(&ports, options.keyring.is_some(), options.settings.is_insecure)?;
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     let id = id(&reached, clock.now())?;
     let work = WorkDirectory::open(&options.work_directory)?;
+    if work.is_open_to_others() {
+        tracing::warn!(
+            "other users can write in the work directory {0}, and can put links in the place of what executors write: \
+             chmod go-w {0}",
+            work.path().display()
+        );
+    }
     let firesteel = OwnProgram::find().map_err(WorkerError::OwnProgram)?;
     let scratch_roots = ScratchRoots::of(&options.settings.local_directories);
-    let dead_workers = DeadWorkers::start(work.path(), &id, &scratch_roots).await;
-    // The reaper must run before any executor is started.
-    let reaper = Reaper::start(&firesteel, &id).await?;
+    children::adopt().map_err(WorkerError::Adoption)?;
+    let control_groups = control_groups(&options.settings, &id);
+    let dead_workers = DeadWorkers::start(work.path(), &id, control_groups.as_ref(), &scratch_roots).await;
+    let reapers = Reapers::new(firesteel, control_groups, options.settings.may_gain_privileges);
     let homes = SparkHomes::of(&options.settings.spark_homes);
     if !homes.is_empty() && !host::is_known_to_java(&reached.host) {
         tracing::warn!(
@@ -130,43 +144,48 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         );
     }
     let shuffle_service = tokio::select! {
-        started = shuffle_service(&options.settings, &homes, &work, &id, clock) => started.map_err(Some),
+        started = shuffle_service((&options.settings, options.keyring.as_ref()), &homes, &work, &id, &reapers, clock) => started.map_err(Some),
         _ = requests.next() => Err(None),
     };
     let shuffle_service = match shuffle_service {
         Ok(shuffle_service) => shuffle_service,
         Err(error) => {
-            reaper.release().await;
+            reapers.release().await;
             dead_workers.depart().await;
             return error.map_or(Ok(()), |error| Err(error.into()));
         }
     };
 
-    let introduction =
-        Introduction::new(Role::Worker, id.as_str()).in_local_cluster(options.local_cluster.clone());
+    let introduction = Introduction::new(Role::Worker, id.as_str()).with_keys(options.keyring.clone());
     let mut context = Context::introduced(introduction.clone(), QueueLimits::default(), clock);
+    let allowed = options.settings.page_hosts.iter().map(String::as_str);
     let site = Arc::new(WorkerSite::new(
         context.peers.virtual_peers(),
         options.resources.clone(),
         options.settings.retained_executors,
         work.clone(),
+        Names::of_worker(allowed.chain([reached.host.as_str()])),
     ));
-    let http = if options.local_cluster.is_some() { HttpSettings::OFF } else { options.http };
-    let server = match Server::start(&address.host, http, Arc::clone(&site)).await {
+    let is_local_cluster = options.keyring.as_ref().is_some_and(Keyring::is_local_cluster);
+    let http = if is_local_cluster { HttpSettings::OFF } else { options.http.clone() };
+    let passwords = Passwords::of(options.keyring.as_ref(), Purpose::Pages);
+    let server = match Server::start(&address.host, http, passwords, Arc::clone(&site)).await {
         Ok(server) => server,
         Err(error) => {
             // Processes that have already started end as after a refusal.
             if let Some(shuffle_service) = shuffle_service {
                 shuffle_service.stop().await;
             }
-            reaper.release().await;
+            reapers.release().await;
             dead_workers.depart().await;
             return Err(error.into());
         }
     };
-    tokio::spawn(spark::verifier::serve(arriving, WORKER, Lease::default()));
+    let spark_secrets = HostedSecrets::default();
+    let authentication =
+        Authentication::of_worker(options.keyring.as_ref(), &spark_secrets, options.settings.encrypted_spark);
+    tokio::spawn(spark::verifier::serve(arriving, WORKER, authentication, Lease::default()));
     context.peers.serve(listener, vec![AcceptedRole { role: Role::Client, decode: from_client }]);
-    exposure::warn(&[(exposure::Port::Worker, local)]);
     announce(&options, &id, &reached, &work, server.as_ref());
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());
@@ -181,10 +200,10 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         introduction,
         work,
         java,
-        firesteel,
-        process_cleanup: ProcessCleanup::start(),
+        reapers: reapers.clone(),
         rolling: options.settings.rolling,
         removed_bytes: Arc::default(),
+        spark_secrets,
         clock,
     };
     let shell = WorkerShell::new(runner_context, dead_workers.search(), scratch.clone(), site);
@@ -194,7 +213,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     if let Some(shuffle_service) = shuffle_service {
         shuffle_service.stop().await;
     }
-    reaper.release().await;
+    reapers.release().await;
     remove(scratch).await;
     dead_workers.depart().await;
     result(exit)
@@ -236,15 +255,40 @@ fn result(exit: Exit) -> Result<(), WorkerError> {
 
 /// Starts the external shuffle service, if the settings ask for it.
 async fn shuffle_service(
-    settings: &WorkerSettings,
+    (settings, keyring): (&WorkerSettings, Option<&Keyring>),
     homes: &SparkHomes,
     work: &WorkDirectory,
     worker: &WorkerId,
+    reapers: &Reapers,
     clock: Clock,
 ) -> Result<Option<ShuffleService>, ShuffleServiceError> {
     let Some(wanted) = &settings.shuffle_service else { return Ok(None) };
+    let secret = match keyring {
+        None => None,
+        Some(keyring) => {
+            let granted = keyring.granted(Purpose::Spark).into_iter().next();
+            Some(granted.ok_or(ShuffleServiceError::NoSecret)?.secret)
+        }
+    };
     let grace = settings.kill_grace;
-    ShuffleService::start(wanted, homes, work, worker, grace, clock).await.map(Some)
+    ShuffleService::start((wanted, secret), homes, work, worker, reapers, grace, clock).await.map(Some)
+}
+
+/// The control groups of the Worker's executors, if the settings allow them and the system has them.
+fn control_groups(settings: &WorkerSettings, worker: &WorkerId) -> Option<ControlGroups> {
+    if !settings.control_groups {
+        return None;
+    }
+    match ControlGroups::of_worker(worker) {
+        Ok(groups) => {
+            tracing::info!("each executor gets a control group in {}", groups.path().display());
+            Some(groups)
+        }
+        Err(why) => {
+            tracing::info!("executors get no control groups, and are watched by their reapers alone: {why}");
+            None
+        }
+    }
 }
 
 /// The id of a Worker: `worker-yyyyMMddHHmmss-host-port`. Source: Spark Worker, 4.0.1.

@@ -11,7 +11,6 @@ use firesteel_protocol::process::{ExitStatus, NotStarted, StartFailure, StartSte
 use firesteel_spark::cluster_driver::SparkDriver;
 use firesteel_worker::{DriverPlan, Event};
 
-use super::cleanup::processes::Marker;
 use super::environment;
 use super::header::driver_header;
 use super::runner::{ChildCommand, OutputTargets, Prepared, Run, Runner, RunnerContext, run};
@@ -31,8 +30,12 @@ pub fn start_driver(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<
 }
 
 impl Run for DriverPlan {
-    fn marker(&self, worker: &WorkerId) -> Marker {
-        Marker::of_driver(worker, &self.driver)
+    fn name(&self) -> String {
+        self.driver.to_string()
+    }
+
+    fn environment(&self) -> &BTreeMap<String, String> {
+        &self.command.environment
     }
 
     fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted> {

@@ -32,6 +32,7 @@ use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::secret::EXECUTOR_SECRET;
 use firesteel_settings::CUDA;
+use firesteel_settings::secrets::is_secret;
 use firesteel_worker::ExecutorPlan;
 
 use super::directories::work_directory::files_of;
@@ -160,7 +161,7 @@ const SERVICE_MANAGER: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_
 
 /// The names of the Worker's own variables that its executors must not inherit. A Worker that runs inside another
 /// Worker's executor or task has inherited resource addresses and secrets that its own executors must not use. The
-/// service manager watches only the Worker.
+/// service manager watches only the Worker. Passwords and keys of a cloud are for the Worker, if for anybody.
 pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let text = name.to_string_lossy();
@@ -170,6 +171,7 @@ pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
             || name == CUDA
             || name == EXECUTOR_SECRET
             || SERVICE_MANAGER.contains(&&*text)
+            || is_secret(&text)
     })
 }
 

@@ -1,17 +1,17 @@
 //! The ExecutorRunner: runs one executor's process, and handles its files and logs.
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use firesteel_protocol::byte_text;
-use firesteel_protocol::ids::{ExecutorKey, WorkerId};
+use firesteel_protocol::ids::ExecutorKey;
 use firesteel_protocol::messages::{LogAuthor, Stream, TaskDirectory};
 use firesteel_protocol::process::executor_command::ExecutorCommand;
 use firesteel_protocol::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
 use firesteel_worker::{Event, ExecutorPlan};
 
 use super::cleanup::executor_directories;
-use super::cleanup::processes::Marker;
 use super::environment;
 use super::header::header;
 use super::log::Roller;
@@ -48,8 +48,12 @@ pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: In
 }
 
 impl Run for ExecutorPlan {
-    fn marker(&self, worker: &WorkerId) -> Marker {
-        Marker::of_executor(worker, &self.executor)
+    fn name(&self) -> String {
+        self.executor.to_string()
+    }
+
+    fn environment(&self) -> &BTreeMap<String, String> {
+        self.command.environment()
     }
 
     fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted> {

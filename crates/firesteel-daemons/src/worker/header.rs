@@ -7,6 +7,9 @@ use firesteel_settings::secrets::{shown, shown_arguments};
 
 const BEGINNINGS: [&str; 2] = ["Firesteel Executor Command: ", "Firesteel Driver Command: "];
 
+/// The maximum length of a header without its end, in bytes: a header is written at each start.
+const LONGEST: usize = 64 << 10;
+
 const END: &str = "\n========================================\n\n";
 
 /// The header of an executor: the command and the added variables, quoted for a shell and without secrets. A line of 40
@@ -24,6 +27,12 @@ fn header_of(role: &str, command: &Command, variables: &BTreeMap<String, String>
     for (name, value) in variables {
         text.push(' ');
         text.push_str(&Quoted(&format!("{name}={}", shown(name, value))).to_string());
+    }
+    if text.len() > LONGEST {
+        let end = text.floor_char_boundary(LONGEST);
+        let left_out = text.len() - end;
+        text.truncate(end);
+        text.push_str(&format!(" [{left_out} more bytes]"));
     }
     text.push_str(END);
     text
@@ -55,6 +64,14 @@ fn redacted(command: &Command) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_environment_is_cut() {
+        let variables = BTreeMap::from([("A".to_owned(), "\u{e9}".repeat(1 << 20))]);
+        let header = header(&Command::of("true"), &variables);
+        assert!(header.len() < LONGEST + 100 && header.contains(" more bytes]\n===="), "{}", header.len());
+        assert_eq!(length(header.as_bytes()), header.len());
+    }
 
     #[test]
     fn the_header_shows_command_and_environment_without_secrets() {

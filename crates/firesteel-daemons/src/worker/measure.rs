@@ -1,12 +1,12 @@
 //! Measures the usage of processes with their descendants, and of the machine, from `/proc`.
 //!
-//! A process belongs to an executor in two cases: it is in the process group that the executor's process leads, or it
-//! is a descendant of the executor's process. One pass over `/proc` serves all executors, and reads one short file per
-//! process.
+//! A process belongs to an executor if it descends from the executor's [reaper](super::reaper), which is the parent of
+//! the executor's first process. One pass over `/proc` serves all executors, and reads one short file per process.
 
 use std::collections::BTreeMap;
 use std::fs;
 
+use firesteel_host::table::{Stat, processes};
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_worker::{MachineMeasurement, Measurement, ProcessMeasurement};
 use nix::unistd::{SysconfVar, sysconf};
@@ -14,66 +14,30 @@ use nix::unistd::{SysconfVar, sysconf};
 /// The maximum number of ancestors of a process that are examined.
 const MOST_ANCESTORS: usize = 64;
 
-/// The contents of `/proc/PID/stat`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stat {
-    parent: u32,
-    group: u32,
-    /// The processor time of the process and of its ended children, in ticks.
-    ticks: u64,
-    /// The memory of the process in RAM, in pages.
-    pages: u64,
-}
-
-impl Stat {
-    /// Reads a line of `/proc/PID/stat`. The program's name is in parentheses, and can contain any characters.
-    fn of(line: &str) -> Option<Self> {
-        let (_, rest) = line.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let number = |at: usize| fields.get(at - 3)?.parse::<u64>().ok();
-        // An ended child counts with its parent from then on.
-        let ticks = [14, 15, 16, 17].into_iter().map(number).sum::<Option<u64>>()?;
-        let small = |at| u32::try_from(number(at)?).ok();
-        Some(Self { parent: small(4)?, group: small(5)?, ticks, pages: number(24)? })
-    }
-}
-
-/// The processor time in milliseconds of a process that was not waited for. Includes the children that the process
-/// itself has waited for.
-pub(super) fn cpu_millis_of(pid: u32) -> Option<u64> {
-    let stat = Stat::of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
-    Some(millis(stat.ticks))
-}
-
 fn millis(ticks: u64) -> u64 {
     ticks.saturating_mul(1000) / system(SysconfVar::CLK_TCK, 100).max(1)
 }
 
-/// All processes of the machine, by id. Processes that end during the reading are left out.
-fn processes() -> BTreeMap<u32, Stat> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let process = |entry: fs::DirEntry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        Some((pid, Stat::of(&fs::read_to_string(entry.path().join("stat")).ok()?)?))
-    };
-    entries.filter_map(process).collect()
-}
-
-/// For each wanted process, the total ticks and the total pages of all processes that belong to this one.
-fn sums(all: &BTreeMap<u32, Stat>, wanted: &[u32]) -> BTreeMap<u32, (u64, u64)> {
-    let mut sums: BTreeMap<u32, (u64, u64)> =
-        wanted.iter().filter(|pid| all.contains_key(pid)).map(|pid| (*pid, (0, 0))).collect();
+/// For each of these first processes of executors, the total ticks and the total pages of the executor. The ticks
+/// include those of ended processes, for which their parents or the reaper have waited.
+fn sums(all: &BTreeMap<u32, Stat>, first: &[u32]) -> BTreeMap<u32, (u64, u64)> {
+    let own = std::process::id();
+    let reaper = |pid: &u32| Some((all.get(pid)?.parent, *pid));
+    // If the reaper was killed, the Worker is the parent.
+    let reapers: BTreeMap<u32, u32> =
+        first.iter().filter_map(reaper).filter(|(pid, _)| *pid != own).collect();
+    let mut sums: BTreeMap<u32, (u64, u64)> = reapers.values().map(|pid| (*pid, (0, 0))).collect();
     if sums.is_empty() {
         return sums;
     }
     for (pid, stat) in all {
         let ancestors = std::iter::successors(Some(*pid), |pid| all.get(pid).map(|stat| stat.parent));
-        let leader = std::iter::once(stat.group).chain(ancestors.take(MOST_ANCESTORS));
-        if let Some(sum) =
-            leader.into_iter().find(|pid| sums.contains_key(pid)).and_then(|pid| sums.get_mut(&pid))
-        {
+        let reaper = ancestors.take(MOST_ANCESTORS).find(|pid| reapers.contains_key(pid));
+        let first = reaper.and_then(|reaper| reapers.get(&reaper));
+        if let Some(sum) = first.and_then(|first| sums.get_mut(first)) {
             sum.0 += stat.ticks;
-            sum.1 += stat.pages;
+            // The memory of the reaper is not that of the executor.
+            sum.1 += if reaper == Some(*pid) { 0 } else { stat.pages };
         }
     }
     sums
@@ -132,36 +96,29 @@ pub(super) fn measure(executors: Vec<(ExecutorKey, u32)>, drivers: Vec<(DriverId
 mod tests {
     use super::*;
 
-    const LINE: &str = "70 (a) b (c)) S 7 71 72 0 -1 4194560 100 0 0 0 11 22 33 44 20 0 3 0 900 5000000 321 18446744073709551615";
-
     #[test]
-    fn a_line_of_a_process_is_read_whatever_its_program_is_called() {
-        assert_eq!(Stat::of(LINE), Some(Stat { parent: 7, group: 71, ticks: 110, pages: 321 }));
-        for line in ["", "70 (a) S", "70 (a", &LINE[..60]] {
-            assert_eq!(Stat::of(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_process_belongs_to_the_executor_whose_group_it_is_in_or_that_it_descends_from() {
-        let stat = |parent, group| Stat { parent, group, ticks: 1, pages: 10 };
+    fn a_process_belongs_to_the_executor_from_whose_reaper_it_descends() {
+        let stat = |parent| Stat { parent, ticks: 1, pages: 10 };
         let all = BTreeMap::from([
-            (1, stat(0, 1)),
-            (5, stat(1, 5)),
-            // An executor, its child in its group, a task in its own group, and the task's child.
-            (10, stat(5, 10)),
-            (11, stat(10, 10)),
-            (12, stat(10, 12)),
-            (13, stat(12, 12)),
-            // Its parent has ended, but it is still in the group.
-            (14, stat(1, 10)),
-            (20, stat(5, 20)),
+            (1, stat(0)),
+            (5, stat(1)),
+            // A reaper, its executor, a task, and the task's child.
+            (10, stat(5)),
+            (11, stat(10)),
+            (12, stat(11)),
+            (13, stat(12)),
+            // The reaper has adopted it.
+            (14, stat(10)),
+            (20, stat(5)),
+            (21, stat(20)),
             // A cycle, which can appear while processes come and go.
-            (30, stat(31, 30)),
-            (31, stat(30, 31)),
+            (30, stat(31)),
+            (31, stat(30)),
+            // Its reaper was killed, and this process has adopted it.
+            (40, stat(std::process::id())),
         ]);
-        let expected = BTreeMap::from([(10, (5, 50)), (20, (1, 10))]);
-        assert_eq!(sums(&all, &[10, 20, 99]), expected);
+        let expected = BTreeMap::from([(11, (5, 40)), (21, (2, 10))]);
+        assert_eq!(sums(&all, &[11, 21, 40, 99]), expected);
         assert_eq!(sums(&all, &[]), BTreeMap::new());
     }
 

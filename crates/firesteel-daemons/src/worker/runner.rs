@@ -7,34 +7,24 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::PipeReader;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::Introduction;
-use firesteel_host::own_program::OwnProgram;
-use firesteel_host::process_group::{ProcessGroup, exit_status};
-use firesteel_host::start;
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::WorkerId;
-use firesteel_protocol::process::{Command, ExitStatus, Fault, NotStarted, Placeholder, Signal};
+use firesteel_protocol::process::{Command, ExitStatus, NotStarted, Placeholder, Signal};
 use firesteel_settings::rolling::Rolling;
 use firesteel_worker::Event;
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::Pid;
-use tokio::process::Child;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use super::cleanup::executor_processes::ProcessCleanup;
-use super::cleanup::processes::Marker;
-use super::environment;
 use super::java::Java;
 use super::log::{Appender, RemovedBytesTable, Roller};
-use super::measure;
+use super::reaper::handle::{Ended, Program, Reaper, Reapers};
 use super::work_directory::WorkDirectory;
+use crate::spark::authentication::HostedSecrets;
 
 /// The number of signals that may be queued for a runner. The Worker's state machine sends at most two.
 const SIGNALS: usize = 4;
@@ -42,19 +32,18 @@ const SIGNALS: usize = 4;
 /// The values that all runners of a Worker share.
 #[derive(Debug)]
 pub struct RunnerContext {
-    /// The Worker's id, which is part of every marker.
     pub worker: WorkerId,
     /// The introduction with which the Worker connects to drivers to fetch files.
     pub introduction: Introduction,
     pub work: WorkDirectory,
     /// The settings and paths for executors that are Java classes.
     pub java: Java,
-    /// The Worker's own program, which replaces `{{FIRESTEEL}}`.
-    pub firesteel: OwnProgram,
-    pub process_cleanup: ProcessCleanup,
+    pub reapers: Reapers,
     /// How the logs of executors are rolled; `None` if they are not rolled.
     pub rolling: Option<Rolling>,
     pub removed_bytes: Arc<RemovedBytesTable>,
+    /// The secrets of Spark's executors and cluster drivers that run here.
+    pub spark_secrets: HostedSecrets,
     /// The clock for the names of rolled files.
     pub clock: Clock,
 }
@@ -92,15 +81,18 @@ impl Runner {
 
 /// A kind of process that a runner runs: an executor, or a cluster driver.
 pub(super) trait Run: Send + Sync + 'static {
-    /// The marker by which the processes are found.
-    fn marker(&self, worker: &WorkerId) -> Marker;
+    /// The name of the executor or cluster driver, which is unique on the Worker.
+    fn name(&self) -> String;
+
+    /// The variables of its own command.
+    fn environment(&self) -> &BTreeMap<String, String>;
 
     /// Makes the directory and the files of the process, and determines the program to start. Blocks the thread.
     fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted>;
 
     fn started(&self, pid: u32) -> Event;
 
-    /// The event that reports the processor time of the whole life of the process.
+    /// The event that reports the processor time of the process and of all of its descendants.
     fn measured(&self, cpu_millis: u64) -> Event;
 
     /// The event that the process and all of its descendants have ended. `is_own`: the process ran the Worker's own
@@ -130,20 +122,26 @@ pub(super) type Piped = (PipeReader, Roller, String);
 pub(super) async fn run(
     what: &Arc<impl Run>,
     context: &Arc<RunnerContext>,
-    signals: mpsc::Receiver<Signal>,
+    mut signals: mpsc::Receiver<Signal>,
     inbox: &Inbox<Event>,
 ) -> Event {
-    let Started { child, group, is_own, appenders } = match start(what, context).await {
+    // It may connect as soon as it runs.
+    let _secret = context.spark_secrets.host(what.environment());
+    let Started { mut reaper, is_own, appenders } = match start(what, context).await {
         Ok(started) => started,
         Err(why) => return what.failed(why),
     };
     // If the owner has ended, the reaper ends the process.
-    let _ = inbox.send(what.started(group.leader())).await;
-    let Ended { status, cpu_millis } = wait(child, group, signals).await;
+    let _ = inbox.send(what.started(reaper.pid())).await;
+    let Ended { status, cpu_millis } = loop {
+        tokio::select! {
+            ended = reaper.ended() => break ended,
+            Some(signal) = signals.recv() => reaper.signal(signal),
+        }
+    };
     if let Some(cpu_millis) = cpu_millis {
         let _ = inbox.send(what.measured(cpu_millis)).await;
     }
-    kill_leftovers(group, what.marker(&context.worker), &context.process_cleanup).await;
     for appender in appenders {
         appender.finish().await;
     }
@@ -151,8 +149,7 @@ pub(super) async fn run(
 }
 
 struct Started {
-    child: Child,
-    group: ProcessGroup,
+    reaper: Reaper,
     is_own: bool,
     /// The tasks that copy the process's output, if its logs are rolled.
     appenders: Vec<Appender>,
@@ -163,8 +160,11 @@ async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Sta
     let preparing = tokio::task::spawn_blocking(move || plan.prepare(&at));
     let prepared = preparing.await.expect("preparing a process does not panic")?;
     let Prepared { command, directory, variables, outputs, pipes } = prepared;
-    let is_own = command.is_own;
-    let (child, group) = command.start(context, &directory, variables, &outputs)?;
+    let ChildCommand { words: Command { program, arguments, environment: _ }, is_own } = command;
+    let program = Program { path: program, is_own, arguments, variables };
+    let reaper = context.reapers.start(&what.name(), program, &directory, &outputs).await?;
+    // The Worker's copies of the pipes' write ends would keep the logs open.
+    drop(outputs);
     let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, context.clock, name) {
         Ok(appender) => Some(appender),
         Err(error) => {
@@ -172,10 +172,10 @@ async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Sta
             None
         }
     };
-    Ok(Started { child, group, is_own, appenders: pipes.into_iter().filter_map(appender).collect() })
+    Ok(Started { reaper, is_own, appenders: pipes.into_iter().filter_map(appender).collect() })
 }
 
-/// A command that can be started as a child of the Worker.
+/// A command that can be started as an executor or a cluster driver.
 #[derive(Debug)]
 pub(super) struct ChildCommand {
     pub(super) words: Command,
@@ -194,46 +194,16 @@ impl ChildCommand {
     /// The command with the Worker's own program in place of its placeholder.
     pub(super) fn filled(command: &Command, context: &RunnerContext) -> Self {
         let is_firesteel = |word: &str| Placeholder::of(word) == Some(Placeholder::Firesteel);
+        let firesteel = context.reapers.firesteel();
         let mut words = command.clone();
         let is_own = is_firesteel(&words.program);
         if is_own {
-            words.program = byte_text::of_os(context.firesteel.path());
+            words.program = byte_text::of_os(firesteel.path());
         }
         for word in words.arguments.iter_mut().filter(|word| is_firesteel(word)) {
-            *word = byte_text::of_os(context.firesteel.path_for_others());
+            *word = byte_text::of_os(firesteel.path_for_others());
         }
         Self { words, is_own }
-    }
-
-    /// Starts the command as a child of the Worker, in this directory, with these variables. Returns the child and the
-    /// process group that it leads.
-    fn start(
-        self,
-        context: &RunnerContext,
-        directory: &Path,
-        variables: BTreeMap<String, String>,
-        outputs: &OutputTargets,
-    ) -> Result<(Child, ProcessGroup), NotStarted> {
-        let Self { words: Command { program, arguments, environment: _ }, is_own } = self;
-        let mut command = if is_own {
-            context.firesteel.command()
-        } else {
-            std::process::Command::new(byte_text::os(&program))
-        };
-        for name in environment::not_inherited() {
-            command.env_remove(name);
-        }
-        command.args(arguments.iter().map(|word| byte_text::os(word))).current_dir(directory);
-        command.envs(variables.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))));
-        let started = start::spawn(command, &program, |command| {
-            command.stdin(Stdio::null());
-            command.stdout(outputs.stdout.try_clone()?).stderr(outputs.stderr.try_clone()?);
-            Ok(())
-        });
-        started.map_err(|NotStarted { failure, fault }| match fault {
-            Fault::Command if is_own => NotStarted { failure, fault: Fault::OwnProgram },
-            fault => NotStarted { failure, fault },
-        })
     }
 }
 
@@ -247,62 +217,5 @@ impl OutputTargets {
     /// Both outputs go to files.
     pub(super) fn files(stdout: File, stderr: File) -> Self {
         Self { stdout: stdout.into(), stderr: stderr.into() }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ended {
-    status: ExitStatus,
-    /// The processor time of the whole life of the process, in milliseconds. Includes the children that the process
-    /// waited for. `None`: unknown.
-    cpu_millis: Option<u64>,
-}
-
-/// Waits until the process ends. Meanwhile passes signals on. A signal cannot reach a wrong process: the process id
-/// stays in use until this function has waited for the end.
-async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> Ended {
-    // The usage of a process can be read until it is waited for.
-    let cpu_millis = match signal(SignalKind::child()) {
-        Ok(mut ends) => loop {
-            if has_ended(group.leader()) {
-                break measure::cpu_millis_of(group.leader());
-            }
-            tokio::select! {
-                // This continues as long as the runtime runs.
-                end = ends.recv() => if end.is_none() { break None },
-                Some(signal) = signals.recv() => group.signal(signal),
-            }
-        },
-        Err(error) => {
-            tracing::debug!("cannot measure a process at its end: {error}");
-            None
-        }
-    };
-    Ended { status: reap(child, group, signals).await, cpu_millis }
-}
-
-/// Whether a child has ended. This does not reap the child, so the child's id stays in use. `true` if the system no
-/// longer has such a child.
-fn has_ended(pid: u32) -> bool {
-    let Ok(pid) = i32::try_from(pid) else { return true };
-    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-    waitid(Id::Pid(Pid::from_raw(pid)), flags) != Ok(WaitStatus::StillAlive)
-}
-
-async fn reap(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> ExitStatus {
-    loop {
-        tokio::select! {
-            status = child.wait() => return exit_status(status),
-            Some(signal) = signals.recv() => group.signal(signal),
-        }
-    }
-}
-
-/// Kills the processes that an executor or a cluster driver left behind: first the process group, then the processes
-/// that left the group.
-async fn kill_leftovers(group: ProcessGroup, marker: Marker, process_cleanup: &ProcessCleanup) {
-    group.signal(Signal::Kill);
-    if let Err(survivors) = process_cleanup.end_matching(marker).await {
-        tracing::error!("an executor or a driver has ended and {survivors}");
     }
 }

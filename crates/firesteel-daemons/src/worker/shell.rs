@@ -23,7 +23,7 @@ use super::cleanup::dead_workers::DeadWorkerSearch;
 use super::cleanup::executor_directories;
 use super::cleanup::scratch_directories::ScratchDirectories;
 use super::directories::files::FileStore;
-use super::directories::work_directory::{Remade, WorkDirectory};
+use super::directories::work_directory::{Found, WorkDirectory};
 use super::driver_runner::start_driver;
 use super::executor_runner::start_executor;
 use super::log::LogReader;
@@ -50,7 +50,7 @@ impl WorkerShell {
         scratch: ScratchDirectories,
         site: Arc<WorkerSite>,
     ) -> Self {
-        let (work, firesteel) = (context.work.clone(), context.firesteel.clone());
+        let (work, firesteel) = (context.work.clone(), context.reapers.firesteel().clone());
         let logs = LogReader::new(work.clone(), Arc::clone(&context.removed_bytes));
         let context = Arc::new(context);
         Self {
@@ -152,9 +152,20 @@ impl WorkerShell {
         let firesteel = process.then(|| self.firesteel.clone());
         raise_later(inbox, move || {
             let written = work.try_to_write();
-            if written == Ok(Remade::Yes) {
-                tracing::warn!("the work directory was gone: made {} again", work.path().display());
-                dead_workers.look();
+            let path = work.path().display();
+            match &written {
+                Ok(Found::InPlace) | Err(_) => {}
+                Ok(Found::Remade) => {
+                    tracing::warn!("the work directory was gone: made {path} again");
+                    dead_workers.look();
+                }
+                Ok(Found::Replaced) => {
+                    tracing::warn!(
+                        "the work directory was replaced: new executors use the directory that is now at {path}; the logs of \
+                         earlier ones are not found there"
+                    );
+                    dead_workers.look();
+                }
             }
             let process = firesteel.and_then(|firesteel| firesteel.try_to_start().err());
             Event::StartTried(StartTried { directory: written.err(), process, space: work.space() })

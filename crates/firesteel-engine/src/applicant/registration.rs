@@ -6,7 +6,7 @@ use firesteel_placement::ExecutorLimit;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId};
 use firesteel_protocol::master_search::{GiveUp, MasterSearch, Order, Pace};
-use firesteel_protocol::messages::{ApplicationDescription, DriverToMaster, Resumption};
+use firesteel_protocol::messages::{ApplicationDescription, DriverToMaster, Resumption, StateMark};
 use firesteel_protocol::secret::Secret;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -65,7 +65,7 @@ pub(crate) enum Registered {
 pub(crate) fn token(seed: u64) -> Secret {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
     chance.set_stream(1);
-    Secret::of_bytes(chance.random())
+    Secret::of_bytes::<16>(chance.random())
 }
 
 impl Registration {
@@ -131,8 +131,10 @@ impl Registration {
         &mut self,
         peer: PeerId,
         app: AppId,
+        mark: Option<StateMark>,
     ) -> Option<(Registered, Address, Vec<Order<()>>)> {
         let (asked, orders) = self.search.on_registered(peer, ())?;
+        StateMark::remember(mark, &mut self.description.seen);
         let meaning = match &self.app {
             None => Registered::First,
             Some(known) if *known == app => Registered::Resumed,

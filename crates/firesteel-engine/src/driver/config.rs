@@ -33,6 +33,9 @@ pub struct Config {
     /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long the driver waits, after an executor's connection
     /// has ended, for the Master to report the executor's end. Spark's default is 5 s.
     pub loss_delay: Duration,
+    /// `firesteel.executor.awayTimeout`: how long the driver waits for an executor to return after its connection
+    /// ended. Zero: the end of the connection is the end of the executor.
+    pub away_timeout: Duration,
     /// `firesteel.driver.executorTimeout`: an executor whose process runs must register within this time. Otherwise the
     /// driver requests another executor.
     pub executor_timeout: Duration,
@@ -48,6 +51,18 @@ pub struct Config {
     pub seed: u64,
 }
 
+impl Config {
+    /// The part of these settings that an executor needs.
+    pub(super) fn rules(&self) -> HeartbeatRules {
+        let Heartbeats { interval, max_failures, .. } = self.heartbeats;
+        HeartbeatRules {
+            interval_millis: millis(interval),
+            patience_millis: millis(interval.saturating_mul(max_failures)),
+            away_millis: millis(self.away_timeout),
+        }
+    }
+}
+
 /// How a driver and its executors notice that the other side is silent. Both send heartbeats. Every other message also
 /// counts as a sign of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,14 +74,6 @@ pub struct Heartbeats {
     pub timeout: Duration,
     /// `spark.executor.heartbeat.maxFailures`: an executor that receives nothing for this many intervals ends itself.
     pub max_failures: u32,
-}
-
-impl Heartbeats {
-    /// The part of these settings that an executor needs.
-    pub(super) fn rules(&self) -> HeartbeatRules {
-        let patience = self.interval.saturating_mul(self.max_failures);
-        HeartbeatRules { interval_millis: millis(self.interval), patience_millis: millis(patience) }
-    }
 }
 
 /// Spark's defaults: 10 s, 120 s, and 60 intervals.

@@ -324,7 +324,7 @@ impl Driver {
             match self.executors.live(executor).state {
                 State::Announced | State::Expected(_) => self.replace_absent(executor),
                 State::Offering(_) | State::Leaving(_) => self.look_for_life(now, executor),
-                State::Disconnected(_) => self.lose_executor(executor, ExecutorLoss::Disconnected),
+                State::Away { .. } => self.lose_executor(executor, ExecutorLoss::Disconnected),
             }
         }
         self.executors.try_again(now);

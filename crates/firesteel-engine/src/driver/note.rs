@@ -7,6 +7,7 @@ use firesteel_placement::advanced::words::{are, counted, list, none_or};
 use firesteel_placement::explain::shortfall::Reason;
 use firesteel_placement::{Cores, MiB, Shortfall};
 use firesteel_protocol::address::Address;
+use firesteel_protocol::exchange::ResumeError;
 use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use firesteel_protocol::master_search::leadership::LeaderConflict;
 use firesteel_protocol::messages::{
@@ -26,6 +27,9 @@ pub enum Note {
     MasterUnreachable { master: Address, error: String, patience: ConnectTimeout },
     #[note(Info, "registered with {} as {app}", master.url())]
     Registered { app: AppId, master: Address },
+    /// Executors of the application may have been lost already, for another reason.
+    #[note(Warn, "{} did not know this application: it begins anew there", master.url())]
+    ApplicationReplaced { master: Address },
     #[note(Warn, "lost the connection to {}: tasks keep running; reconnecting", master.url())]
     MasterLost { master: Address },
     /// Two Masters both claim to lead.
@@ -39,6 +43,17 @@ pub enum Note {
     ExecutorAdded { executor: ExecutorId, worker: WorkerId, host: String, cores: Cores, memory: MiB },
     #[note(Info, "executor {executor} on {host} is ready: {}", counted(cores.0, "core"))]
     ExecutorRegistered { executor: ExecutorId, profile: ProfileId, host: String, cores: Cores },
+    #[note(
+        Info,
+        "executor {executor} on {host} is away: its connection ended, and it may return within {} s",
+        patience.as_secs_f64()
+    )]
+    ExecutorAway { executor: ExecutorId, host: String, patience: Duration },
+    #[note(Info, "executor {executor} on {host} is back after {:.1} s", absent.as_secs_f64())]
+    ExecutorBack { executor: ExecutorId, host: String, absent: Duration },
+    /// The executor registered again, and its tasks run elsewhere now.
+    #[note(Warn, "executor {executor} cannot return: {error}")]
+    ExecutorEstranged { executor: ExecutorId, error: ResumeError },
     #[note(Warn, "refused executor {executor}: {reason}")]
     ExecutorRefused { executor: ExecutorId, reason: RefusedExecutor },
     /// The executor has a running process, which the driver has ended.

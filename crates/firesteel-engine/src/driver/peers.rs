@@ -4,7 +4,7 @@ use firesteel_placement::Resources;
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId};
 use firesteel_protocol::master_search::Order;
 use firesteel_protocol::messages::{
-    DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver,
+    DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver, StateMark,
 };
 use firesteel_protocol::time::Timestamp;
 
@@ -21,8 +21,14 @@ impl Driver {
             return self.unexpected(peer);
         }
         match message {
-            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _, first_executor } => {
-                self.on_registered(now, peer, app, first_executor);
+            MasterToDriver::RegisteredApplication {
+                app,
+                master_url: _,
+                max_cores: _,
+                first_executor,
+                mark,
+            } => {
+                self.on_registered(now, peer, (app, mark), first_executor);
             }
             MasterToDriver::ApplicationRemoved(end) => {
                 self.finish(Ending::Removed(end), None, Until::Notified)
@@ -97,14 +103,17 @@ impl Driver {
         &mut self,
         now: Timestamp,
         peer: PeerId,
-        app: AppId,
+        (app, mark): (AppId, Option<StateMark>),
         first_executor: ExecutorId,
     ) {
         // The Master that has the application may answer twice.
-        let Some((meaning, master, orders)) = self.registration.on_registered(peer, app.clone()) else {
+        let Some((meaning, master, orders)) = self.registration.on_registered(peer, app.clone(), mark) else {
             return;
         };
         self.follow(orders);
+        if meaning == Registered::Anew {
+            self.effects.note(Note::ApplicationReplaced { master: master.clone() });
+        }
         self.effects.note(Note::Registered { app, master });
         match meaning {
             Registered::First | Registered::Resumed => self.lose_executors_before(first_executor),
@@ -125,6 +134,7 @@ impl Driver {
         let known = self.executors.of_peer(peer);
         if let Some(executor) = known {
             self.executors.hear(executor, now);
+            self.count_message(peer, executor, &message);
         }
         match (message, known) {
             (
@@ -137,11 +147,17 @@ impl Driver {
                     cores,
                     resources,
                     secret,
+                    received,
                 },
                 None,
             ) if !self.early.contains_key(&peer) && !self.closing.contains(peer) => {
                 let assigned = Assigned { profile, worker, host, cores, resources };
-                self.on_register_executor(now, peer, NewExecutor { app, executor, assigned }, &secret);
+                self.on_register_executor(
+                    now,
+                    peer,
+                    NewExecutor { app, executor, assigned, received },
+                    &secret,
+                );
             }
             (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
                 self.on_status_update(now, executor, attempt, state);
@@ -152,7 +168,12 @@ impl Driver {
             (ExecutorToDriver::TaskGivenBack { attempt, failure }, Some(executor)) => {
                 self.on_task_given_back(now, executor, attempt, failure);
             }
-            (ExecutorToDriver::Heartbeat, Some(_)) => {}
+            (ExecutorToDriver::Heartbeat { received, ends }, Some(executor)) => {
+                self.executors.acknowledge(executor, received);
+                if ends {
+                    self.executors.take_leave(executor);
+                }
+            }
             (ExecutorToDriver::RegisterExecutor { .. }, Some(executor)) => {
                 self.effects.note(Note::UnexpectedMessage { peer });
                 self.lose_executor(executor, ExecutorLoss::Misbehaved);
@@ -162,7 +183,7 @@ impl Driver {
                 | ExecutorToDriver::StatusUpdate { .. }
                 | ExecutorToDriver::TaskOutput { .. }
                 | ExecutorToDriver::TaskGivenBack { .. }
-                | ExecutorToDriver::Heartbeat,
+                | ExecutorToDriver::Heartbeat { .. },
                 None,
             ) => self.unexpected(peer),
         }

@@ -54,8 +54,8 @@ pub enum ExecutorViewState {
     Offering,
     /// The executor takes no more tasks, because it is shutting down by itself or on request.
     Leaving,
-    /// The executor's connection ended, and the Master has not reported how the executor ended.
-    Disconnected,
+    /// The executor's connection ended. The executor has not returned, and the Master has not reported how it ended.
+    Away,
 }
 
 impl Driver {
@@ -80,7 +80,7 @@ impl Driver {
 
 fn view_of(id: ExecutorId, executor: &Executor) -> ExecutorView {
     let state = match (executor.state, executor.fate, executor.trust) {
-        (State::Disconnected(_), _, _) => ExecutorViewState::Disconnected,
+        (State::Away { .. }, _, _) => ExecutorViewState::Away,
         (State::Leaving(_), _, _) | (_, Fate::Killed, _) => ExecutorViewState::Leaving,
         (State::Announced | State::Expected(_) | State::Offering(_), Fate::Wanted, Trust::Excluded) => {
             ExecutorViewState::Excluded

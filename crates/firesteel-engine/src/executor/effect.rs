@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use firesteel_placement::Resources;
+use firesteel_protocol::exchange::ResumeError;
 use firesteel_protocol::executor_trouble::ExecutorTrouble;
 use firesteel_protocol::ids::AttemptId;
 use firesteel_protocol::messages::{ExecutorToDriver, RefusedExecutor, TaskSpec};
@@ -14,8 +15,10 @@ use super::Note;
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("executor effect")]
 pub enum Effect {
-    /// Connect to the driver. Leads to `Connected` or `ConnectFailed`.
+    /// Connect to the driver. Leads to `Connected` or `ConnectFailed`. An earlier connection has ended.
     Connect,
+    /// Close the connection to the driver. Leads to `Disconnected`.
+    HangUp,
     /// Send a message to the driver. If the connection has ended, nothing happens.
     Send(ExecutorToDriver),
     /// Start a task's process. Leads to `TaskStarted` or `TaskNotStarted`, then to `TaskOutput`, and at the end to
@@ -59,9 +62,14 @@ impl From<Note> for Effect {
 pub enum Exit {
     /// The driver or the Worker told the executor to end.
     Stopped,
-    /// The driver's connection ended after the driver had accepted the executor.
+    /// The driver's connection ended after the driver had accepted the executor. The driver has ended, or could not be
+    /// reached in time.
     DriverLost,
-    /// The driver was silent for this time, although the connection stayed open.
+    /// The executor came back after its connection broke, and the driver no longer wants it.
+    GivenUp(RefusedExecutor),
+    /// The executor came back after its connection broke, and cannot go on with this driver.
+    Estranged(ResumeError),
+    /// The driver was silent for this time, although the connection stayed open, and no executor may return to it.
     DriverSilent {
         /// The length of the silence.
         patience: Duration,
@@ -84,6 +92,8 @@ impl Exit {
         match self {
             Self::Stopped
             | Self::DriverLost
+            | Self::GivenUp(_)
+            | Self::Estranged(_)
             | Self::DriverSilent { .. }
             | Self::Refused(RefusedExecutor::Stopping) => None,
             Self::DriverUnreachable { trouble, .. } => Some(*trouble),

@@ -11,9 +11,16 @@ use super::Reason;
 /// The shortest interval between heartbeats. So a faulty driver cannot keep its executors busy with heartbeats.
 const SHORTEST: Duration = Duration::from_millis(1);
 
+/// An executor that may return hangs up after this many intervals without a message. With the defaults, this is before
+/// the driver gives a silent executor up.
+const MISSED: u32 = 6;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heartbeats {
     interval: Duration,
+    /// How long the driver may be silent on this connection.
+    limit: Duration,
+    /// How long the driver may be silent before an executor ends that may not return.
     patience: Duration,
     next: Timestamp,
     /// When the latest message of the driver arrived.
@@ -23,10 +30,11 @@ pub(super) struct Heartbeats {
 impl Heartbeats {
     /// Starts the heartbeats, once the driver has accepted the executor.
     pub(super) fn begin(now: Timestamp, rules: HeartbeatRules) -> Self {
-        let HeartbeatRules { interval_millis, patience_millis } = rules;
+        let HeartbeatRules { interval_millis, patience_millis, away_millis } = rules;
         let interval = Duration::from_millis(interval_millis).max(SHORTEST);
         let patience = Duration::from_millis(patience_millis).max(interval);
-        Self { interval, patience, next: now + interval, heard: LastSeen::at(now) }
+        let limit = if away_millis == 0 { patience } else { patience.min(interval.saturating_mul(MISSED)) };
+        Self { interval, limit, patience, next: now + interval, heard: LastSeen::at(now) }
     }
 
     /// Records a message of the driver as a sign of life.
@@ -43,9 +51,9 @@ impl Heartbeats {
         is_due
     }
 
-    /// How long the driver has been silent, if this is too long. If the executor itself was late, the driver gets the
-    /// full time again.
-    pub(super) fn silence(&mut self, now: Timestamp) -> Option<Duration> {
+    /// How long the driver has been silent, if this is too long, and how much longer an executor may wait for it. If
+    /// the executor itself was late, the driver gets the full time again.
+    pub(super) fn silence(&mut self, now: Timestamp) -> Option<(Duration, Duration)> {
         let until = self.silent_at();
         if until > now {
             return None;
@@ -53,7 +61,7 @@ impl Heartbeats {
         if now.since(until) > LATE && self.heard.excuse(now) {
             return None;
         }
-        Some(self.patience)
+        Some((self.limit, self.patience - self.limit))
     }
 
     pub(super) fn next(&self) -> (Timestamp, Reason) {
@@ -62,6 +70,6 @@ impl Heartbeats {
 
     /// When the driver counts as silent for too long, if no message arrives earlier.
     pub(super) fn silent_at(&self) -> Timestamp {
-        self.heard.silent_at(self.patience)
+        self.heard.silent_at(self.limit)
     }
 }

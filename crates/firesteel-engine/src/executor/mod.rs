@@ -1,22 +1,26 @@
 //! The executor runs its driver's tasks.
 //!
-//! The executor connects to its driver, registers, and starts the tasks that the driver sends. It ends when the driver,
-//! the Worker or a signal tells it to. It also ends when the driver's connection ends or stays silent for too long. Its
-//! tasks always end first.
+//! The executor connects to its driver, registers, and starts the tasks that the driver sends. If the connection
+//! breaks, the executor keeps its tasks running and registers again (`link`). It ends when the driver, the Worker or a
+//! signal tells it to. It also ends when the driver has ended or cannot be reached for too long. Its tasks always end
+//! first.
 
 mod check;
 mod config;
 mod effect;
 mod event;
 mod heartbeats;
+mod link;
 mod note;
 mod task;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use firesteel_placement::{Cores, Resources};
+use firesteel_protocol::exchange::Exchange;
 use firesteel_protocol::ids::AttemptId;
 use firesteel_protocol::machine::{Effects, Machine, Violation};
 use firesteel_protocol::messages::{DriverToExecutor, ExecutorToDriver, TaskEnd, TaskSpec, TaskState};
@@ -24,6 +28,7 @@ use firesteel_protocol::process::{NotStarted, Signal, StartFailure, StartStep};
 use firesteel_protocol::time::Timestamp;
 
 use self::heartbeats::Heartbeats;
+use self::link::{Absence, Link};
 use self::task::{Step, Task};
 
 pub use config::Config;
@@ -35,20 +40,20 @@ pub use note::Note;
 pub struct Executor {
     config: Config,
     link: Link,
-    /// Present from when the driver accepts the executor until the connection ends.
+    /// Present from when a dial fails or a connection to the driver ends until the driver accepts the executor.
+    absence: Option<Absence>,
+    /// Whether the driver has ever accepted the executor.
+    was_accepted: bool,
+    /// How long the driver waits for the executor after their connection broke. Zero: not at all.
+    away: Duration,
+    /// The messages to and from the driver, if the driver waits for the executor's return.
+    exchange: Option<Exchange<ExecutorToDriver>>,
+    /// Present while the driver has accepted the executor on the present connection.
     heartbeats: Option<Heartbeats>,
     /// The attempts that have not ended, by id.
     tasks: BTreeMap<AttemptId, Task>,
     phase: Phase,
     effects: Effects<Effect>,
-}
-
-/// The state of the connection to the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
-    Unopened,
-    Open,
-    Ended,
 }
 
 /// The phases of an executor.
@@ -76,6 +81,10 @@ pub enum Reason {
     Heartbeat,
     /// The driver has been silent for too long.
     DriverSilent,
+    /// The driver is dialled again.
+    Dial,
+    /// The time in which the executor may return to its driver is over.
+    AwayTooLong,
 }
 
 impl Executor {
@@ -83,7 +92,11 @@ impl Executor {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            link: Link::Unopened,
+            link: Link::Dialling,
+            absence: None,
+            was_accepted: false,
+            away: Duration::ZERO,
+            exchange: None,
             heartbeats: None,
             tasks: BTreeMap::new(),
             phase: Phase::Serving,
@@ -109,15 +122,9 @@ impl Machine for Executor {
         match event {
             Event::Start => self.effects.push(Effect::Connect),
             Event::Connected { peer: _ } => self.on_connected(),
-            Event::ConnectFailed { trouble, error } => {
-                self.end(now, Exit::DriverUnreachable { trouble, error });
-            }
+            Event::ConnectFailed { trouble, error } => self.on_connect_failed(now, trouble, error),
             Event::Received { message } => self.on_message(now, message),
-            Event::Disconnected => {
-                self.link = Link::Ended;
-                let was_accepted = self.heartbeats.take().is_some();
-                self.end(now, if was_accepted { Exit::DriverLost } else { Exit::DriverGone });
-            }
+            Event::Disconnected => self.on_disconnected(now),
             Event::TaskStarted { attempt, pid: _ } => self.on_task_started(now, attempt),
             Event::TaskNotStarted { attempt, why } => self.on_task_not_started(attempt, why),
             Event::TaskOutput { attempt, stream, bytes } => {
@@ -141,7 +148,8 @@ impl Machine for Executor {
         let heartbeat = self.heartbeats.as_ref().map(Heartbeats::next);
         let is_serving = self.phase == Phase::Serving;
         let silent_at = self.heartbeats.as_ref().filter(|_| is_serving).map(Heartbeats::silent_at);
-        graces.chain(heartbeat).chain(silent_at.map(|at| (at, Reason::DriverSilent))).min()
+        let silent_at = silent_at.map(|at| (at, Reason::DriverSilent));
+        graces.chain(heartbeat).chain(silent_at).chain(self.next_return()).min()
     }
 
     fn check(&self) -> Result<(), Violation> {
@@ -150,32 +158,27 @@ impl Machine for Executor {
 }
 
 impl Executor {
-    fn on_connected(&mut self) {
-        self.link = Link::Open;
-        let config = &self.config;
-        let message = ExecutorToDriver::RegisterExecutor {
-            app: config.app.clone(),
-            executor: config.executor,
-            profile: config.profile,
-            worker: config.worker.clone(),
-            host: config.host.clone(),
-            cores: config.cores,
-            resources: config.resources.clone(),
-            secret: config.secret.clone(),
-        };
-        self.send(message);
-    }
-
     fn on_message(&mut self, now: Timestamp, message: DriverToExecutor) {
         if let Some(heartbeats) = &mut self.heartbeats {
             heartbeats.hear(now);
         }
+        if let Some(bytes) = message.counted() {
+            self.count(bytes);
+        }
         match message {
-            DriverToExecutor::RegisteredExecutor(rules) => {
-                self.heartbeats = Some(Heartbeats::begin(now, rules));
-                self.effects.note(Note::Registered);
+            DriverToExecutor::RegisteredExecutor { rules, received } => {
+                self.on_registered(now, rules, received);
             }
-            DriverToExecutor::Heartbeat => {}
+            DriverToExecutor::Heartbeat { received } => {
+                if let Some(exchange) = &mut self.exchange {
+                    exchange.acknowledge(received);
+                }
+            }
+            DriverToExecutor::RegisterExecutorFailed(reason)
+                if self.was_accepted && self.absence.is_some() =>
+            {
+                self.end(now, Exit::GivenUp(reason));
+            }
             DriverToExecutor::RegisterExecutorFailed(reason) => self.end(now, Exit::Refused(reason)),
             DriverToExecutor::LaunchTask { attempt, spec, resources, credit } => {
                 self.on_launch_task(attempt, spec, resources, credit);
@@ -251,6 +254,7 @@ impl Executor {
 
     fn on_deadline(&mut self, now: Timestamp) {
         self.keep_in_touch(now);
+        self.return_to_driver(now);
         let due = |task: &Task| task.kill_at().is_some_and(|at| at <= now);
         let over: Vec<_> =
             self.tasks.iter().filter(|(_, task)| due(task)).map(|(&attempt, _)| attempt).collect();
@@ -260,17 +264,15 @@ impl Executor {
         }
     }
 
-    /// Sends a heartbeat when one is due, and ends when the driver has been silent for too long.
-    ///
-    /// Source: Spark's executor, 4.0.1 (`spark.executor.heartbeat.maxFailures`), which exits with code 56.
+    /// Sends a heartbeat when one is due, and hangs up when the driver has been silent for too long.
     fn keep_in_touch(&mut self, now: Timestamp) {
         let Some(heartbeats) = &mut self.heartbeats else { return };
         let (is_due, silence) = (heartbeats.is_due(now), heartbeats.silence(now));
         if is_due {
-            self.send(ExecutorToDriver::Heartbeat);
+            self.beat(false);
         }
-        if let Some(patience) = silence {
-            self.end(now, Exit::DriverSilent { patience });
+        if let Some((silence, rest)) = silence {
+            self.on_silence(now, silence, rest);
         }
     }
 
@@ -312,12 +314,6 @@ impl Executor {
         self.send(ExecutorToDriver::StatusUpdate { attempt, state });
     }
 
-    fn send(&mut self, message: ExecutorToDriver) {
-        if self.link == Link::Open {
-            self.effects.push(Effect::Send(message));
-        }
-    }
-
     fn cores_free(&self) -> Cores {
         self.config.cores - self.tasks.values().map(Task::cores).sum()
     }
@@ -328,6 +324,9 @@ impl Executor {
         }
         if let Phase::Ending { exit, .. } = &self.phase {
             let exit = exit.clone();
+            if self.exchange.is_some() {
+                self.beat(true);
+            }
             self.phase = Phase::Exited;
             self.effects.push(Effect::Exit(exit));
         }

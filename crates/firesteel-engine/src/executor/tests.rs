@@ -9,15 +9,20 @@ use firesteel_protocol::secret::Secret;
 
 use super::*;
 
+mod away;
+
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Intervals that are longer than any test.
-const NO_HEARTBEATS: HeartbeatRules = HeartbeatRules { interval_millis: 1 << 40, patience_millis: 1 << 40 };
+const NO_HEARTBEATS: HeartbeatRules =
+    HeartbeatRules { interval_millis: 1 << 40, patience_millis: 1 << 40, away_millis: 0 };
 
 /// A heartbeat every 10 s; the driver may be silent for 30 s.
-const HEARTBEATS: HeartbeatRules = HeartbeatRules { interval_millis: 10_000, patience_millis: 30_000 };
+const HEARTBEATS: HeartbeatRules =
+    HeartbeatRules { interval_millis: 10_000, patience_millis: 30_000, away_millis: 0 };
 
 /// An executor of four cores, and the current time.
+#[derive(Clone)]
 struct Bench {
     executor: Executor,
     now: Timestamp,
@@ -43,7 +48,7 @@ impl Bench {
         let mut bench = Self::new();
         bench.apply(Event::Start);
         bench.apply(Event::Connected { peer: PeerId(1) });
-        bench.receive(DriverToExecutor::RegisteredExecutor(NO_HEARTBEATS));
+        bench.receive(DriverToExecutor::RegisteredExecutor { rules: NO_HEARTBEATS, received: 0 });
         bench
     }
 
@@ -120,10 +125,11 @@ fn a_task_goes_from_its_launch_to_its_end() {
         cores: Cores(4),
         resources: gpu(&["0", "1"]),
         secret: Secret::new("hush"),
+        received: Some(0),
     };
     assert_eq!(bench.apply(Event::Connected { peer: PeerId(1) }), [Effect::Send(hello)]);
     assert_eq!(
-        bench.receive(DriverToExecutor::RegisteredExecutor(NO_HEARTBEATS)),
+        bench.receive(DriverToExecutor::RegisteredExecutor { rules: NO_HEARTBEATS, received: 0 }),
         [Effect::Note(Note::Registered)]
     );
     let (spec, resources) = (spec(1), gpu(&["1"]));
@@ -276,7 +282,10 @@ fn an_executor_whose_driver_goes_before_it_accepts_it_says_so() {
     let mut bench = Bench::new();
     bench.apply(Event::Start);
     bench.apply(Event::Connected { peer: PeerId(1) });
-    assert_eq!(bench.apply(Event::Disconnected), [Effect::Exit(Exit::DriverGone)]);
+    bench.apply(Event::Disconnected);
+    let (trouble, error) = (ExecutorTrouble::NothingListens, "refused".to_owned());
+    let failed = bench.apply(Event::ConnectFailed { trouble, error });
+    assert_eq!(failed, [Effect::Exit(Exit::DriverGone)]);
     assert_eq!(Bench::registered().apply(Event::Disconnected), [Effect::Exit(Exit::DriverLost)]);
 }
 
@@ -321,14 +330,17 @@ fn an_executor_sends_heartbeats_while_its_driver_has_accepted_it() {
     bench.apply(Event::Start);
     bench.apply(Event::Connected { peer: PeerId(1) });
     assert_eq!(bench.executor.next_deadline(), None, "the driver says how often");
-    bench.receive(DriverToExecutor::RegisteredExecutor(HEARTBEATS));
+    bench.receive(DriverToExecutor::RegisteredExecutor { rules: HEARTBEATS, received: 0 });
     let second = Duration::from_secs(1);
     for _ in 0..10 {
         let (at, reason) = bench.executor.next_deadline().expect("heartbeats are due");
         assert_eq!((at.since(bench.now), reason), (10 * second, Reason::Heartbeat));
         assert_eq!(bench.pass(9 * second), []);
-        assert_eq!(bench.pass(second), [Effect::Send(ExecutorToDriver::Heartbeat)]);
-        assert_eq!(bench.receive(DriverToExecutor::Heartbeat), []);
+        assert_eq!(
+            bench.pass(second),
+            [Effect::Send(ExecutorToDriver::Heartbeat { received: 0, ends: false })]
+        );
+        assert_eq!(bench.receive(DriverToExecutor::Heartbeat { received: 0 }), []);
     }
     assert_eq!(bench.apply(Event::Disconnected), [Effect::Exit(Exit::DriverLost)]);
     assert_eq!(bench.executor.next_deadline(), None);
@@ -339,7 +351,7 @@ fn an_executor_whose_driver_is_silent_ends_with_its_tasks() {
     let mut bench = Bench::new();
     bench.apply(Event::Start);
     bench.apply(Event::Connected { peer: PeerId(1) });
-    bench.receive(DriverToExecutor::RegisteredExecutor(HEARTBEATS));
+    bench.receive(DriverToExecutor::RegisteredExecutor { rules: HEARTBEATS, received: 0 });
     let (a, second) = (attempt(1), Duration::from_secs(1));
     bench.pass(9 * second);
     bench.run(a);
@@ -347,7 +359,7 @@ fn an_executor_whose_driver_is_silent_ends_with_its_tasks() {
     // The launch was the driver's latest sign of life.
     assert_eq!(bench.pass(9 * second), []);
     let end = bench.pass(second);
-    let beat = Effect::Send(ExecutorToDriver::Heartbeat);
+    let beat = Effect::Send(ExecutorToDriver::Heartbeat { received: 0, ends: false });
     assert_eq!(end, [beat, drain(a), signal(a, Signal::Terminate)]);
     let exited = bench.apply(Event::TaskExited { attempt: a, status: ExitStatus::Signal(15) });
     let patience = 30 * second;
@@ -359,9 +371,9 @@ fn an_executor_that_stood_still_itself_gives_its_driver_the_time_again() {
     let mut bench = Bench::new();
     bench.apply(Event::Start);
     bench.apply(Event::Connected { peer: PeerId(1) });
-    bench.receive(DriverToExecutor::RegisteredExecutor(HEARTBEATS));
+    bench.receive(DriverToExecutor::RegisteredExecutor { rules: HEARTBEATS, received: 0 });
     let second = Duration::from_secs(1);
-    let beat = || Effect::Send(ExecutorToDriver::Heartbeat);
+    let beat = || Effect::Send(ExecutorToDriver::Heartbeat { received: 0, ends: false });
     assert_eq!(bench.pass(3600 * second), [beat()]);
     assert_eq!(bench.pass(29 * second), [beat()]);
     let end = bench.pass(second);

@@ -3,7 +3,7 @@
 use firesteel_placement::Cores;
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId};
 use firesteel_protocol::master_search::Order;
-use firesteel_protocol::messages::{ApplicationEnd, MasterToDriver};
+use firesteel_protocol::messages::{ApplicationEnd, MasterToDriver, StateMark};
 use firesteel_protocol::time::Timestamp;
 
 use super::{Effect, Ending, Executor, ExecutorEnd, Launcher, Note, PATIENCE, Phase};
@@ -17,8 +17,8 @@ impl Launcher {
             return self.unexpected(peer);
         }
         match message {
-            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores, first_executor } => {
-                self.on_registered(now, peer, app, max_cores, first_executor);
+            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores, first_executor, mark } => {
+                self.on_registered(now, peer, (app, mark), max_cores, first_executor);
             }
             MasterToDriver::ApplicationRemoved(end) => self.on_removed(now, end),
             MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory, port: _ } => {
@@ -54,12 +54,12 @@ impl Launcher {
         &mut self,
         now: Timestamp,
         peer: PeerId,
-        app: AppId,
+        (app, mark): (AppId, Option<StateMark>),
         max_cores: Cores,
         first_executor: ExecutorId,
     ) {
         // The Master that has the application may answer twice.
-        let Some((meaning, master, orders)) = self.registration.on_registered(peer, app.clone()) else {
+        let Some((meaning, master, orders)) = self.registration.on_registered(peer, app.clone(), mark) else {
             return;
         };
         self.follow(now, orders);

@@ -86,7 +86,13 @@ fn config(until: Until, limit: ExecutorLimit) -> Config {
 
 fn registered(app: &str, max_cores: Cores) -> MasterToDriver {
     let (app, first_executor) = (AppId::new(app), ExecutorId(0));
-    MasterToDriver::RegisteredApplication { app, master_url: master().url(), max_cores, first_executor }
+    MasterToDriver::RegisteredApplication {
+        app,
+        master_url: master().url(),
+        max_cores,
+        first_executor,
+        mark: None,
+    }
 }
 
 fn added(number: u32) -> MasterToDriver {

@@ -72,6 +72,9 @@ impl MapRun {
             | Note::LeaderConflict(_)
             | Note::ExecutorAdded { .. }
             | Note::ExecutorRefused { .. }
+            | Note::ExecutorAway { .. }
+            | Note::ExecutorBack { .. }
+            | Note::ExecutorEstranged { .. }
             | Note::ExecutorAbsent { .. }
             | Note::ExecutorShort { .. }
             | Note::ExecutorsExcused { .. }
@@ -93,6 +96,7 @@ impl MapRun {
             | Note::StillWaiting { .. }
             | Note::CreditExceeded { .. }
             | Note::UnexpectedMessage { .. }
+            | Note::ApplicationReplaced { .. }
             | Note::UnexpectedTask { .. } => {}
         }
         match (note.level(), &self.ending) {

@@ -1,4 +1,4 @@
-//! The files of a journal, and the lock that lets only one process write the journal.
+//! The files of a journal, and the locks that let only one process write the journal.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -7,14 +7,23 @@ use std::path::{Path, PathBuf};
 
 use super::contents::Contents;
 use super::frame::Damage;
-use super::writer::Storage;
+use super::writer::{END_MARK, Storage};
 
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    /// The lock, held until the process ends or crashes. `None` if the journal is only read.
-    lock: Option<File>,
+    /// The locks, held until the process ends or crashes. `None` if the journal is only read.
+    lock: Option<Lock>,
     current: Option<Generation>,
+}
+
+/// The locks of a directory. Who removes the file in it does not remove the lock of the directory.
+#[derive(Debug)]
+struct Lock {
+    /// The directory itself, locked where the file system can lock directories: NFS cannot.
+    directory: File,
+    /// The file that earlier versions lock, and NFS.
+    file: File,
 }
 
 /// The generation that is being written.
@@ -22,7 +31,9 @@ pub struct Directory {
 struct Generation {
     number: u64,
     file: File,
+    /// The position of the end mark, which the next batch replaces.
     end: u64,
+    /// The unused space from there on.
     room: u64,
 }
 
@@ -49,12 +60,18 @@ pub enum JournalError {
         "{path} was replaced by a directory with another state while this Master ran, which is left as it is"
     )]
     Replaced { path: PathBuf },
+    /// The directory or its file was removed again and again, while it was being written anew.
+    #[error("{path} was removed while this Master wrote its state there")]
+    Removed { path: PathBuf },
     #[error("{path} is damaged: {damage}")]
     Damaged { path: PathBuf, damage: Damage },
 }
 
 const NAME: &str = "journal-";
 const LOCK: &str = "lock";
+
+/// How often to begin a generation in a directory that somebody is removing.
+const ATTEMPTS: u32 = 3;
 
 impl Directory {
     /// Opens a journal to write it. Makes the directory if it is missing, with access for its owner only.
@@ -64,12 +81,13 @@ impl Directory {
     pub fn lock(path: &Path) -> Result<Self, JournalError> {
         let failed = |action| move |error| JournalError::Io { action, path: path.to_owned(), error };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("make"))?;
-        let lock = options().truncate(false).open(path.join(LOCK)).map_err(failed("write in"))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), lock: Some(lock), current: None }),
-            Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: path.to_owned() }),
-            Err(TryLockError::Error(error)) => Err(failed("lock")(error)),
+        let directory = File::open(path).map_err(failed("open"))?;
+        match directory.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { path: path.to_owned() }),
+            Ok(()) | Err(TryLockError::Error(_)) => {}
         }
+        let file = lock_file(path)?;
+        Ok(Self { path: path.to_owned(), lock: Some(Lock { directory, file }), current: None })
     }
 
     /// Opens a journal to read it, even while another process writes it.
@@ -118,17 +136,47 @@ impl Directory {
     /// Makes the directory again if it was removed, or replaced by an empty one. A directory with another journal is
     /// left alone.
     fn regain(&mut self) -> Result<(), JournalError> {
-        let lock = self.lock.as_ref().expect("only who has the lock writes a journal");
-        if is_at(lock, &self.path.join(LOCK)) {
+        let lock = self.lock.as_mut().expect("only who has the lock writes a journal");
+        if is_at(&lock.directory, &self.path) {
+            if !is_at(&lock.file, &self.path.join(LOCK)) {
+                lock.file = lock_file(&self.path)?;
+            }
             return Ok(());
         }
         let new = Self::lock(&self.path)?;
-        // A directory that exists although its lock was removed is its own.
+        // A directory into which this journal was moved has this journal.
         let is_own = self.current.as_ref().is_some_and(|own| is_at(&own.file, &self.file(own.number)));
         if !is_own && !new.generations()?.is_empty() {
             return Err(JournalError::Replaced { path: self.path.clone() });
         }
         self.lock = new.lock;
+        Ok(())
+    }
+
+    /// Begins a generation after all others in the directory.
+    fn write_generation(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        self.regain()?;
+        let latest = self.generations()?.last().copied().max(self.current.as_ref().map(|own| own.number));
+        let generation = latest.map_or(1, |latest| latest + 1);
+        let path = self.file(generation);
+        let written = self.write_whole(&path, bytes);
+        let file = written.map_err(|error| JournalError::Io { action: "write", path, error })?;
+        self.current =
+            Some(Generation { number: generation, file, end: (bytes.len() - END_MARK) as u64, room: 0 });
+        Ok(())
+    }
+
+    fn remove_earlier_generations(&self) -> Result<(), JournalError> {
+        let current = self.current.as_ref().map(|own| own.number);
+        for old in self.generations()?.into_iter().filter(|old| Some(*old) < current) {
+            let path = self.file(old);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(JournalError::Io { action: "remove", path, error });
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
         Ok(())
     }
 
@@ -147,18 +195,15 @@ impl Directory {
 
 impl Storage for Directory {
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
-        self.regain()?;
-        let latest = self.generations()?.last().copied().max(self.current.as_ref().map(|own| own.number));
-        let generation = latest.map_or(1, |latest| latest + 1);
-        let path = self.file(generation);
-        let written = self.write_whole(&path, bytes);
-        let file = written.map_err(|error| JournalError::Io { action: "write", path, error })?;
-        self.current = Some(Generation { number: generation, file, end: bytes.len() as u64, room: 0 });
-        for old in self.generations()?.into_iter().filter(|old| *old < generation) {
-            let path = self.file(old);
-            fs::remove_file(&path).map_err(|error| JournalError::Io { action: "remove", path, error })?;
+        for _ in 0..ATTEMPTS {
+            match self.write_generation(bytes) {
+                Ok(()) if self.is_in_place() => return self.remove_earlier_generations(),
+                Ok(()) => {}
+                Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
         }
-        Ok(())
+        Err(JournalError::Removed { path: self.path.clone() })
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
@@ -173,20 +218,22 @@ impl Storage for Directory {
     }
 
     fn is_in_place(&self) -> bool {
-        let has_lock = self.lock.as_ref().is_none_or(|lock| is_at(lock, &self.path.join(LOCK)));
+        let has_lock = self.lock.as_ref().is_none_or(|lock| {
+            is_at(&lock.directory, &self.path) && is_at(&lock.file, &self.path.join(LOCK))
+        });
         has_lock && self.current.as_ref().is_none_or(|own| is_at(&own.file, &self.file(own.number)))
     }
 }
 
 impl Generation {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let length = bytes.len() as u64;
-        if length > self.room {
+        if bytes.len() as u64 > self.room {
             self.lengthen(bytes)?;
         } else {
             self.file.write_all_at(bytes, self.end)?;
         }
         self.file.sync_data()?;
+        let length = (bytes.len() - END_MARK) as u64;
         (self.end, self.room) = (self.end + length, self.room.saturating_sub(length));
         Ok(())
     }
@@ -198,11 +245,23 @@ impl Generation {
         roomy.resize(bytes.len() + ROOM, 0);
         self.room = roomy.len() as u64;
         if self.file.write_all_at(&roomy, self.end).is_err() {
+            // The end mark before is replaced, not cut off: a file without one would count as cut.
             self.room = 0;
-            self.file.set_len(self.end)?;
             self.file.write_all_at(bytes, self.end)?;
+            self.file.set_len(self.end + bytes.len() as u64)?;
         }
         Ok(())
+    }
+}
+
+/// Makes and locks the file of this directory that only one Master has locked.
+fn lock_file(directory: &Path) -> Result<File, JournalError> {
+    let failed = |action| move |error| JournalError::Io { action, path: directory.to_owned(), error };
+    let file = options().truncate(false).open(directory.join(LOCK)).map_err(failed("write in"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: directory.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(failed("lock")(error)),
     }
 }
 

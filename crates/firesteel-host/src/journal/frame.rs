@@ -1,13 +1,19 @@
 //! The format of images and batches, and how damage is distinguished from an unfinished write.
 //!
 //! ```text
-//!  file  = head frame* 0*         the first frame is the image, the others are batches; zeros are room for more
+//!  file  = head frame* end 0*     the first frame is the image, the others are batches; zeros are room for more
 //!  head  = "FSTLJRNL" format:u32 checksum:u32             checksum of the 12 bytes before it
 //!  frame = marker:u32 checksum:u32 number:u64 length:u32 bytes     checksum of all that follows it
+//!  end   = marker:u32 checksum:u32 number:u64 chain:u32            checksum of all that follows it
 //! ```
 //!
 //! Numbers are little-endian. Frames are numbered from 0. Each frame is durable before the next one is written. So an
 //! incomplete frame was being written when the machine stopped. But if a later frame is whole, the file is damaged.
+//!
+//! A frame is written together with an end mark, over the end mark of the frame before it. So a file that was cut
+//! between two frames, or filled with zeros from there on, has no end mark. The end mark names the last frame, and has
+//! the checksum of the checksums of all frames (the chain), so a frame of another file is found. A release that knows
+//! no end marks takes one for an unfinished frame, and files of that release have none.
 
 use std::ops::Range;
 
@@ -16,10 +22,13 @@ const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"FSTLJRNL";
 const MARKER: [u8; 4] = [0xF5, b'J', b'N', b'L'];
+const END_MARKER: [u8; 4] = [0xF5, b'J', b'E', b'N'];
 
 pub(super) const HEAD: usize = 16;
 /// The length in bytes of a frame's fields before its contents.
 pub(super) const FRAME: usize = 20;
+/// The length in bytes of an end mark.
+pub(super) const END: usize = 20;
 /// The position in a frame at which the part that the checksum covers begins.
 const COVERED: usize = 8;
 
@@ -33,6 +42,12 @@ pub enum Damage {
     /// The image (the state at the beginning of the file) is damaged or incomplete.
     #[error("the saved state at its beginning is damaged")]
     Image,
+    /// The end mark is whole, but does not belong to these batches.
+    #[error("its end mark does not belong to its {whole} batches: some are of another file")]
+    Chain {
+        /// The number of batches, each of which is whole.
+        whole: u64,
+    },
     /// A batch is damaged, and later batches are whole.
     #[error("the {bytes} bytes from offset {at} are damaged; {whole} batches before them are whole")]
     Batch {
@@ -54,11 +69,39 @@ pub(super) fn head() -> [u8; HEAD] {
     head
 }
 
-pub(super) fn file(image: &[u8]) -> Vec<u8> {
+/// A new file with this image and an end mark. Also returns the chain.
+pub(super) fn file(image: &[u8]) -> (Vec<u8>, u32) {
     let mut frame = vec![0; FRAME + image.len()];
     frame[FRAME..].copy_from_slice(image);
     seal(&mut frame, 0);
-    [&head()[..], &frame].concat()
+    let chain = chained(0, &frame);
+    ([&head()[..], &frame, &end(0, chain)].concat(), chain)
+}
+
+/// The chain with this sealed frame, after the chain without it.
+pub(super) fn chained(before: u32, frame: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&before.to_le_bytes());
+    hasher.update(&frame[4..8]);
+    hasher.finalize()
+}
+
+/// The end mark after the frame with this number.
+pub(super) fn end(number: u64, chain: u32) -> [u8; END] {
+    let mut end = [0; END];
+    end[..4].copy_from_slice(&END_MARKER);
+    end[8..16].copy_from_slice(&number.to_le_bytes());
+    end[16..].copy_from_slice(&chain.to_le_bytes());
+    let checksum = crc32fast::hash(&end[COVERED..]);
+    end[4..8].copy_from_slice(&checksum.to_le_bytes());
+    end
+}
+
+/// The chain of the end mark at `at` after the frame with this number. `None` if there is no such end mark.
+pub(super) fn end_at(file: &[u8], at: usize, last: u64) -> Option<u32> {
+    let found = file.get(at..)?.get(..END)?;
+    let chain = u32::try_from(number(&found[16..])).ok()?;
+    (*found == end(last, chain)).then_some(chain)
 }
 
 pub(super) fn check_head(file: &[u8]) -> Result<(), Damage> {

@@ -6,15 +6,18 @@
 //!
 //! - `frame`: the format of images and batches, and how damage is distinguished from an unfinished write.
 //! - `contents`: the contents of a file, read as a whole.
-//! - `directory`: the files of a journal, and the lock that lets only one process write them.
+//! - `directory`: the files of a journal, and the locks that let only one process write them.
 //! - `writer`: appends batches and begins new generations.
 //!
 //! The promises:
 //!
 //! - When [`Writer::commit`] returns, this batch and all earlier batches are on the disk. A batch is on the disk as a
 //!   whole, or not at all.
+//! - After each commit, [`Writer::is_lost`] says whether somebody has removed or replaced the directory or its file, so
+//!   that a later process would not find the batches. A new image writes them anew.
 //! - If the last batch of a file was not finished when the machine stopped, the file is read without that batch.
-//! - A file with damage anywhere else is refused: see [`Damage`].
+//! - A file with damage anywhere else is refused: see [`Damage`]. A file without its end is recognized:
+//!   [`Tail::Unmarked`]. An older copy of the whole file is not: see `StateMark` in `firesteel-protocol`.
 //! - After an error nothing more is written, because it is unknown what a failed write or sync has left on the disk.
 //! - The size of the files is limited to a few times the length of an image: see [`Writer::wants_image`].
 //!
@@ -31,4 +34,4 @@ mod writer;
 pub use contents::{Contents, Tail};
 pub use directory::{Directory, JournalError};
 pub use frame::Damage;
-pub use writer::{Batch, JournalMeter, Storage, Writer};
+pub use writer::{Batch, END_MARK, JournalMeter, Storage, Writer};

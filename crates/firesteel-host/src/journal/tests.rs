@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::frame::{FRAME, HEAD};
+use super::frame::{END, FRAME, HEAD};
 use super::writer::Storage;
 use super::*;
 
@@ -55,10 +55,12 @@ fn batch_of(parts: &[&[u8]]) -> Batch {
     batch
 }
 
-/// The only file of a journal, without the unused space after its batches.
+/// The only file of a journal, without the unused space after its end mark.
 fn file_without_room(scratch: &Scratch) -> Vec<u8> {
     let mut file = fs::read(scratch.file()).expect("it is there");
-    file.truncate(file.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+    // The last bytes of an end mark may be zeros.
+    let length = Contents::of(file.clone()).expect("it is whole").length() as usize;
+    file.truncate(length + END);
     file
 }
 
@@ -97,8 +99,12 @@ fn a_file_has_room_behind_its_batches_and_batches_that_are_longer_lengthen_it() 
     let mut torn = fs::read(scratch.file()).expect("it is there");
     let end = file_without_room(&scratch).len();
     torn[end..end + 5].fill(9);
-    let contents = Contents::of(torn).expect("its batches are whole");
+    let contents = Contents::of(torn.clone()).expect("its batches are whole");
     assert_eq!(contents.tail(), Tail::Torn { at: end as u64, bytes: 5 });
+    // The unfinished write has replaced a part of the end mark.
+    torn[end - END..end - END + 5].fill(9);
+    let contents = Contents::of(torn).expect("its batches are whole");
+    assert_eq!(contents.tail(), Tail::Torn { at: (end - END) as u64, bytes: END as u64 + 5 });
 }
 
 #[test]
@@ -170,7 +176,7 @@ fn every_truncation_gives_the_batches_before_it_or_is_refused() {
     drop(journal(&scratch));
     let whole = file_without_room(&scratch);
     let image_end = HEAD + FRAME + 5;
-    let ends = [image_end, image_end + FRAME + 3, image_end + 2 * FRAME + 6, whole.len()];
+    let ends = [image_end, image_end + FRAME + 3, image_end + 2 * FRAME + 6, whole.len() - END];
     for length in 0..=whole.len() {
         let read = Contents::of(whole[..length].to_vec());
         let batches = ends.iter().filter(|end| **end <= length).count().checked_sub(1);
@@ -178,8 +184,16 @@ fn every_truncation_gives_the_batches_before_it_or_is_refused() {
             (Err(Damage::Head | Damage::Image), None) => {}
             (Ok(contents), Some(batches)) => {
                 assert_eq!(contents.batches().len(), batches, "{length}");
-                let is_whole = ends.contains(&length);
-                assert_eq!(contents.tail() == Tail::Whole, is_whole, "{length}");
+                // Between two batches, only the missing end mark shows that later ones are missing.
+                let is_cut = ends.contains(&length);
+                assert_eq!(contents.tail() == Tail::Unmarked, is_cut, "{length}");
+                assert_eq!(contents.tail() == Tail::Whole, length == whole.len(), "{length}");
+                let mut zeros = whole.clone();
+                zeros[length..].fill(0);
+                if is_cut {
+                    let tail = Contents::of(zeros).expect("its batches are whole").tail();
+                    assert_eq!(tail, Tail::Unmarked, "zeros from {length}");
+                }
                 assert_eq!(contents.length() as usize, ends[batches], "{length}");
             }
             (read, _) => panic!("{length}: {read:?}"),
@@ -192,7 +206,8 @@ fn every_flipped_bit_is_refused_or_cuts_the_last_batch() {
     let scratch = Scratch::new("flipped");
     drop(journal(&scratch));
     let whole = file_without_room(&scratch);
-    let last = whole.len() - FRAME - 5;
+    let last = whole.len() - END - FRAME - 5;
+    let end = whole.len() - END;
     for at in 0..whole.len() {
         for bit in 0..8 {
             let mut file = whole.clone();
@@ -202,6 +217,11 @@ fn every_flipped_bit_is_refused_or_cuts_the_last_batch() {
                 Err(Damage::Image) => assert!((HEAD..HEAD + FRAME + 5).contains(&at), "{at}"),
                 Err(Damage::Batch { .. }) => assert!((HEAD + FRAME + 5..last).contains(&at), "{at}"),
                 Err(Damage::Format(other)) => panic!("{at}: format {other} with the right checksum"),
+                Err(Damage::Chain { .. }) => panic!("{at}: another chain with the right checksum"),
+                Ok(contents) if at >= end => {
+                    assert_eq!(contents.batches().len(), 3);
+                    assert!(matches!(contents.tail(), Tail::Torn { .. }), "{at}");
+                }
                 Ok(contents) => {
                     assert!(at >= last, "a flipped bit at {at} was not seen");
                     assert_eq!(contents.batches().len(), 2);
@@ -210,6 +230,20 @@ fn every_flipped_bit_is_refused_or_cuts_the_last_batch() {
             }
         }
     }
+}
+
+#[test]
+fn a_batch_of_another_file_is_refused() {
+    let (scratch, other) = (Scratch::new("chain"), Scratch::new("spliced"));
+    drop(journal(&scratch));
+    let mut writer = Writer::begin(other.lock(), b"image").expect("there is room");
+    for batch in [&b"ONE"[..], b"two", b"three"] {
+        writer.commit(batch_of(&[batch])).expect("there is room");
+    }
+    let (mut file, theirs) = (file_without_room(&scratch), file_without_room(&other));
+    let first = HEAD + FRAME + 5..HEAD + 2 * FRAME + 8;
+    file[first.clone()].copy_from_slice(&theirs[first]);
+    assert_eq!(Contents::of(file).err(), Some(Damage::Chain { whole: 3 }));
 }
 
 #[test]
@@ -270,12 +304,13 @@ fn a_journal_whose_directory_or_file_was_removed_is_written_anew() {
     for (name, remove) in removals {
         let scratch = Scratch::new(name);
         let mut writer = journal(&scratch);
-        assert!(writer.is_in_place(), "{name}");
+        assert!(!writer.is_lost(), "{name}");
         remove(&scratch);
-        assert!(!writer.is_in_place(), "{name}");
+        writer.commit(batch_of(&[b"lost"])).expect("the file is still open");
+        assert!(writer.is_lost(), "{name}");
         writer.replace(b"another image").expect("there is room");
-        assert!(writer.is_in_place(), "{name}");
         writer.commit(batch_of(&[b"four"])).expect("there is room");
+        assert!(!writer.is_lost(), "{name}");
         assert_eq!(
             read(&scratch),
             (b"another image".to_vec(), vec![b"four".to_vec()], Tail::Whole),
@@ -293,8 +328,48 @@ fn a_journal_that_was_put_in_the_place_of_another_one_is_left_alone() {
     drop(Writer::begin(other.lock(), b"other").expect("there is room"));
     fs::remove_dir_all(&scratch.0).expect("it is there");
     fs::rename(&other.0, &scratch.0).expect("its place is free");
-    assert!(!writer.is_in_place());
+    writer.look();
+    assert!(writer.is_lost());
     let replaced = writer.replace(b"image");
     assert!(matches!(replaced, Err(JournalError::Replaced { .. })), "{replaced:?}");
     assert_eq!(read(&scratch).0, b"other");
+}
+
+#[test]
+fn a_directory_stays_locked_when_its_lock_file_is_removed() {
+    let scratch = Scratch::new("lock-removed");
+    let writer = journal(&scratch);
+    fs::remove_file(scratch.0.join("lock")).expect("it is there");
+    let second = Directory::lock(&scratch.0);
+    assert!(matches!(second, Err(JournalError::InUse { .. })), "{second:?}");
+    assert!(!scratch.0.join("lock").exists(), "the second one makes none for an earlier version to lock");
+    drop(writer);
+    assert!(Directory::lock(&scratch.0).is_ok());
+}
+
+/// Earlier versions lock only the file.
+#[test]
+fn a_journal_that_an_earlier_version_writes_is_in_use() {
+    let scratch = Scratch::new("earlier-version");
+    drop(journal(&scratch));
+    let earlier = fs::File::open(scratch.0.join("lock")).expect("it is there");
+    earlier.try_lock().expect("nobody holds it");
+    let second = Directory::lock(&scratch.0);
+    assert!(matches!(second, Err(JournalError::InUse { .. })), "{second:?}");
+}
+
+#[test]
+fn a_journal_that_was_moved_into_a_new_directory_is_its_own() {
+    let scratch = Scratch::new("moved-file");
+    let mut writer = journal(&scratch);
+    let old = scratch.0.with_extension("old");
+    fs::rename(&scratch.0, &old).expect("it is there");
+    fs::create_dir(&scratch.0).expect("its place is free");
+    fs::rename(old.join("journal-0000000001"), scratch.0.join("journal-0000000001")).expect("it is there");
+    fs::remove_dir_all(&old).expect("it is there");
+    writer.look();
+    assert!(writer.is_lost(), "nothing locks the new directory");
+    writer.replace(b"another image").expect("it is its own");
+    assert_eq!(read(&scratch).0, b"another image");
+    assert!(matches!(Directory::lock(&scratch.0), Err(JournalError::InUse { .. })));
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 
 use super::directory::JournalError;
-use super::frame::{self, FRAME};
+use super::frame::{self, END, FRAME};
 use crate::meter::{Counter, Histogram};
 
 /// A generation may have this many bytes of batches, even if its image is shorter.
@@ -18,6 +18,9 @@ const FULL: usize = 1 << 20;
 
 /// A disk counts as quick if it stores a batch within this time.
 const QUICK: Duration = Duration::from_millis(2);
+
+/// The length in bytes of an end mark.
+pub const END_MARK: usize = END;
 
 #[derive(Debug)]
 pub struct Batch {
@@ -53,10 +56,14 @@ impl Batch {
 pub struct Writer {
     storage: Box<dyn Storage>,
     next: u64,
+    /// The checksum of the checksums of all frames.
+    chain: u32,
     /// The length of the image, and of the batches after it.
     image: u64,
     batches: u64,
     has_failed: bool,
+    /// Whether a process that opens the journal later will not find the committed batches.
+    is_lost: bool,
     /// How long the last batch took to become durable. `None` before the first batch.
     took: Option<Duration>,
     meter: Arc<JournalMeter>,
@@ -72,7 +79,8 @@ pub struct JournalMeter {
     pub images: Counter,
 }
 
-/// A place that stores the bytes of a journal.
+/// A place that stores the bytes of a journal. What it is given ends with an end mark of [`END_MARK`] bytes, which the
+/// next bytes replace. A storage that cannot replace bytes leaves the end marks out.
 pub trait Storage: Send + fmt::Debug {
     /// Begins a new generation with these bytes. When they are durable, removes earlier generations.
     ///
@@ -80,7 +88,8 @@ pub trait Storage: Send + fmt::Debug {
     /// The bytes are not durable. The previous generation is then still there.
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
 
-    /// Makes these bytes durable, after all other bytes of the generation.
+    /// Makes these bytes durable, after all other bytes of the generation. They may be durable where nobody finds them:
+    /// see [`is_in_place`](Self::is_in_place).
     ///
     /// # Errors
     /// It is not certain that the bytes are durable.
@@ -114,9 +123,11 @@ impl Writer {
         let mut writer = Self {
             storage,
             next: 1,
+            chain: 0,
             image: 0,
             batches: 0,
             has_failed: false,
+            is_lost: false,
             took: None,
             meter: Arc::default(),
         };
@@ -124,7 +135,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Makes a batch durable. An empty batch is not written.
+    /// Makes a batch durable, unless the journal [is lost](Self::is_lost) afterwards. An empty batch is not written.
     ///
     /// # Errors
     /// It is not certain that the batch is durable. Nothing more can be written.
@@ -137,13 +148,16 @@ impl Writer {
         if self.has_failed {
             return Err(JournalError::FailedBefore);
         }
+        let chain = frame::chained(self.chain, &frame);
+        frame.extend_from_slice(&frame::end(self.next, chain));
         let begun = Instant::now();
         self.storage.append(&frame).inspect_err(|_| self.has_failed = true)?;
         let took = begun.elapsed();
         self.took = Some(took);
         self.meter.commits.record(took);
         self.meter.bytes.add(frame.len() as u64);
-        self.next += 1;
+        self.look();
+        (self.next, self.chain) = (self.next + 1, chain);
         self.batches += self.storage.cost(frame.len() as u64);
         Ok(())
     }
@@ -166,10 +180,16 @@ impl Writer {
         self.batches > LEAST.max(self.image.saturating_mul(2))
     }
 
-    /// Whether a process that opens the journal later will find the committed batches. If not, only a new image helps.
+    /// Finds out whether the journal is still in its place. Each commit does so after its sync.
+    pub fn look(&mut self) {
+        self.is_lost = !self.storage.is_in_place();
+    }
+
+    /// Whether a process that opens the journal later will not find the committed batches, as of the last
+    /// [look](Self::look). Only a new image helps.
     #[must_use]
-    pub fn is_in_place(&self) -> bool {
-        self.storage.is_in_place()
+    pub fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// Replaces everything that was committed with this image, in a new generation.
@@ -177,8 +197,10 @@ impl Writer {
     /// # Errors
     /// The image is not durable. Nothing more can be written.
     pub fn replace(&mut self, image: &[u8]) -> Result<(), JournalError> {
-        self.storage.begin(&frame::file(image)).inspect_err(|_| self.has_failed = true)?;
-        (self.next, self.image, self.batches) = (1, image.len() as u64, 0);
+        let (file, chain) = frame::file(image);
+        self.storage.begin(&file).inspect_err(|_| self.has_failed = true)?;
+        (self.next, self.chain, self.image) = (1, chain, image.len() as u64);
+        (self.batches, self.is_lost) = (0, false);
         self.meter.images.add(1);
         self.meter.bytes.add(self.image);
         Ok(())

@@ -9,13 +9,12 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::master_search::connect_error::Evidence;
 use firesteel_protocol::wire::{self, DecodeError, Message, Role, TooLong};
 use serde::de::DeserializeOwned;
-use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
-use super::handshake::Introduced;
 use super::handshake::introduction::Introduction;
+use super::handshake::{HandshakeError, Introduced};
 use super::older_peer::OlderPeer;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -65,6 +64,19 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Whether the two sides do not know the same secret.
+    #[must_use]
+    pub fn is_about_secrets(&self) -> bool {
+        let is_refusal = |error: &DialError| {
+            matches!(error, DialError::Handshake { error: HandshakeError::NotAdmitted(_), .. })
+        };
+        match self {
+            Self::Dial(error) => is_refusal(error),
+            Self::LeaderGone { error, .. } => is_refusal(error),
+            _ => false,
+        }
+    }
+
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         match self {

@@ -2,25 +2,30 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Buf;
 use firesteel_protocol::fair_queue::Urgency;
 use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::Rights;
 use firesteel_protocol::wire::{DecodeError, TooLong};
 use futures_util::FutureExt;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::AsyncReadExt;
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
+use super::encryption::keyring::UserName;
 use super::frame::{FrameError, FrameReader, sign_of_life};
 use super::listener::limits::ConnectionPermit;
 use super::outbound::{CloseMode, Load, LoadQueue, Next};
+use super::writer::Writer;
 use super::{
     Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, SIGN_OF_LIFE,
     WRITE_TIMEOUT,
 };
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, OwnerGone};
 use crate::lease::Lease;
 
 /// Why a connection ended. The text is a sentence about the peer, without the peer's name.
@@ -81,7 +86,7 @@ impl Disconnect {
 
 /// Logs the end of a connection in one line: as a warning, unless it is an ordinary end.
 pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
-    let PeerInfo { id, role, name, remote, version: _ } = peer;
+    let PeerInfo { id, role, name, remote, version: _, has_proven_user: _ } = peer;
     if why.is_ordinary() {
         tracing::debug!(peer = %id, %remote, "{role} {name:?} disconnected: {why}");
     } else {
@@ -93,6 +98,8 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
 #[derive(Debug)]
 pub(super) struct Reading<E> {
     pub(super) peer: PeerId,
+    pub(super) user: Option<UserName>,
+    pub(super) rights: Rights,
     pub(super) decode: Decode<E>,
     pub(super) urgency: Urgency,
     /// The time limit for the peer's first message. `None`: no limit.
@@ -105,7 +112,7 @@ pub(super) struct Reading<E> {
 /// This function and [`read`] are not `async fn`: an `async fn` stores its arguments twice, and there are many
 /// connections.
 pub(super) fn serve<E: Send + 'static>(
-    (mut reader, mut writer): (FrameReader, OwnedWriteHalf),
+    (mut reader, mut writer): (FrameReader, Writer),
     (queue, lease): (LoadQueue, Lease),
     reading: Reading<E>,
     inbox: Inbox<E>,
@@ -118,7 +125,7 @@ pub(super) fn serve<E: Send + 'static>(
             biased;
             why = close_request(&queue) => why,
             why = write(&mut writer, &queue, &lease) => why,
-            why = read(&mut reader, reading, &inbox) => why,
+            why = read(&mut reader, reading, &inbox, &queue) => why,
         };
         if matches!(why, Disconnect::Here) {
             linger(reader.half()).await;
@@ -129,13 +136,15 @@ pub(super) fn serve<E: Send + 'static>(
     }
 }
 
-/// Reads until the connection ends. While the inbox is full, nothing is read, which slows down a fast peer.
+/// Reads until the connection ends. While the inbox is full, nothing is read, which slows down a fast peer. A client's
+/// next message is read only after the answer to the last one was sent.
 fn read<E: Send + 'static>(
     reader: &mut FrameReader,
     reading: Reading<E>,
     inbox: &Inbox<E>,
+    queue: &LoadQueue,
 ) -> impl Future<Output = Disconnect> + Send {
-    let Reading { peer, decode, urgency, mut first_within } = reading;
+    let Reading { peer, user, rights, decode, urgency, mut first_within } = reading;
     async move {
         loop {
             let body = match first_within.take() {
@@ -152,12 +161,24 @@ fn read<E: Send + 'static>(
                 Err(FrameError::Io(error)) => return Disconnect::Io(error),
                 Err(error) => return Disconnect::Frame(error),
             };
-            let arrival = Arrival { peer, at: inbox.now() };
+            let user = user.as_ref().map(UserName::as_str);
+            let arrival = Arrival { peer, user, rights, at: inbox.now() };
             let event = match decode(arrival, &body) {
                 Ok(event) => event,
                 Err(error) => return Disconnect::Message(error),
             };
-            if inbox.message(arrival, urgency, body.len(), event).await.is_err() {
+            let bytes = body.len();
+            drop(body);
+            let put = match urgency {
+                Urgency::Ordinary => inbox.message(arrival, urgency, bytes, (event, None)).await,
+                // On the heap, since most connections do not need it.
+                Urgency::Urgent => match Box::pin(ask(inbox, arrival, bytes, event, queue, reader)).await {
+                    Ok(true) => return Disconnect::ByPeer,
+                    Ok(false) => Ok(()),
+                    Err(gone) => Err(gone),
+                },
+            };
+            if put.is_err() {
                 // The owner has ended; its last messages may still be on their way.
                 std::future::pending().await
             }
@@ -165,9 +186,33 @@ fn read<E: Send + 'static>(
     }
 }
 
+/// Puts a client's message into the inbox and waits until it was handled and the answer was sent. Returns whether the
+/// client has closed the connection. Then it waits for no answer, so what else it has sent is not read.
+async fn ask<E>(
+    inbox: &Inbox<E>,
+    arrival: Arrival<'_>,
+    bytes: usize,
+    event: E,
+    queue: &LoadQueue,
+    reader: &FrameReader,
+) -> Result<bool, OwnerGone> {
+    let (turn, handled) = oneshot::channel();
+    inbox.message(arrival, Urgency::Urgent, bytes, (event, Some(turn))).await?;
+    let answered = async {
+        let _ = handled.await;
+        // The same task writes what is queued, so it is awake when the last byte was written.
+        poll_fn(|_| if queue.owed() == 0 { Poll::Ready(()) } else { Poll::Pending }).await;
+    };
+    Ok(tokio::select! {
+        biased;
+        () = answered => reader.is_closed(),
+        () = reader.closed() => true,
+    })
+}
+
 /// Writes queued frames until the owner has closed the queue. Writes nothing after the lease has ended. If the lease
 /// can end, sends signs of life while nothing else is sent.
-async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, lease: &Lease) -> Disconnect {
+async fn write(writer: &mut Writer, queue: &LoadQueue, lease: &Lease) -> Disconnect {
     loop {
         let next = poll_fn(|context| queue.poll_next(context));
         let next = match lease.has_end() {
@@ -178,28 +223,31 @@ async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, lease: &Lease) ->
             Ok(Next::Load(load)) => load,
             Ok(Next::End) => break,
             Err(_) if !lease.holds() => return Disconnect::LeaseOver,
-            Err(_) => match writer.write_all(&sign_of_life()).await {
+            // On the heap, since most connections do not need it.
+            Err(_) => match Box::pin(writer.write_all(&sign_of_life())).await {
                 Ok(()) => continue,
                 Err(error) => return Disconnect::Io(error),
             },
         };
         let Load::Frames(mut frames) = load else { unreachable!("a connection has a queue of frames") };
-        while frames.has_remaining() {
+        while frames.has_remaining() || !writer.is_flushed() {
             if !lease.holds() {
                 return Disconnect::LeaseOver;
             }
             let weight = frames.weight();
-            let written = match writer.write_buf(&mut frames).now_or_never() {
+            let mut writing = poll_fn(|context| writer.poll_write(context, &mut frames));
+            let written = match (&mut writing).now_or_never() {
                 Some(written) => written,
-                None => match timeout(WRITE_TIMEOUT, writer.write_buf(&mut frames)).await {
+                // On the heap, since most connections do not need it.
+                None => match Box::pin(timeout(WRITE_TIMEOUT, writing)).await {
                     Ok(written) => written,
                     // A peer that pauses is kept while little is queued for it.
-                    Err(_) if queue.owed() <= PAUSED_BYTES => continue,
+                    Err(_) if queue.owed() <= PAUSED_BYTES => Ok(()),
                     Err(_) => return Disconnect::Blocked,
                 },
             };
             match written {
-                Ok(_) => queue.written(weight - frames.weight()),
+                Ok(()) => queue.written(weight - frames.weight()),
                 Err(error) => return Disconnect::Io(error),
             }
         }

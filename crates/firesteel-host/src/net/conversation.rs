@@ -1,5 +1,6 @@
 //! A connection without an owner: one task sends and receives in turn, and waits for the peer.
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -7,7 +8,6 @@ use bytes::{Buf, BytesMut};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::wire::{self, DecodeError, Message, Role, TooLong};
 use serde::de::DeserializeOwned;
-use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::dial::{self, DialError};
@@ -79,9 +79,10 @@ impl Conversation {
         OlderPeer::check(message, self.introduced.version)?;
         let mut bytes = BytesMut::new();
         frame::append(message, &mut bytes, wire::MAX_FRAME)?;
-        while bytes.has_remaining() {
-            match timeout(WRITE_TIMEOUT, self.introduced.writer.write_buf(&mut bytes)).await {
-                Ok(Ok(_)) => {}
+        while bytes.has_remaining() || !self.introduced.writer.is_flushed() {
+            let writing = poll_fn(|context| self.introduced.writer.poll_write(context, &mut bytes));
+            match timeout(WRITE_TIMEOUT, writing).await {
+                Ok(Ok(())) => {}
                 Ok(Err(error)) => return Err(FrameError::Io(error).into()),
                 Err(_) => return Err(ConversationError::Blocked),
             }

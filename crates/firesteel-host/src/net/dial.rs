@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::master_search::connect_error::{ConnectError, Evidence};
 use firesteel_protocol::wire::Role;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::{TcpStream, ToSocketAddrs, lookup_host};
 use tokio::time::timeout;
 
 use super::handshake::{HandshakeError, Introduced, Side, shake_hands};
@@ -104,16 +104,51 @@ pub(super) async fn open(
     Ok((introduced, remote))
 }
 
+/// Connects to one of these addresses.
+///
+/// If nothing listens at a port of this machine, the kernel may choose the same port for the dialling side, and
+/// connects the socket with itself. That is a refusal, too: otherwise the caller would keep the port from its daemon.
+///
+/// # Errors
+/// No address answers.
+pub async fn connect(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
+    checked(TcpStream::connect(to).await?)
+}
+
+fn checked(stream: TcpStream) -> io::Result<TcpStream> {
+    match stream.local_addr()? == stream.peer_addr()? {
+        true => Err(io::ErrorKind::ConnectionRefused.into()),
+        false => Ok(stream),
+    }
+}
+
 /// Connects to the first of the host's addresses that answers.
 async fn connected(address: &Address) -> Result<TcpStream, DialError> {
     let known = lookup_host((address.host.as_str(), address.port)).await;
     let candidates = known.map_err(|error| DialError::UnknownHost { host: address.host.clone(), error })?;
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for candidate in candidates {
-        match TcpStream::connect(candidate).await {
+        match connect(candidate).await {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(DialError::Connect { address: address.clone(), error: last })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpSocket;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_that_is_connected_with_itself_counts_as_refused() {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+        let own = socket.local_addr().expect("it is bound");
+        let stream = socket.connect(own).await.expect("the kernel connects it with itself");
+        let error = checked(stream).expect_err("nobody listens");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
 }

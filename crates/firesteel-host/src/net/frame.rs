@@ -7,19 +7,23 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use firesteel_protocol::wire::{self, TooLong};
+use futures_util::FutureExt;
 use serde::Serialize;
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::tcp::OwnedReadHalf;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::codec::Decoder;
 
+use super::encryption::noise::{Decryptor, NotAuthentic};
+use super::listener::limits::{PartialBytes, TooMuchArrives};
+use super::writer::Writer;
 use super::{FRAME_TIMEOUT, LONGEST_SILENCE};
 
 /// The number of bytes in a frame's header.
@@ -27,6 +31,9 @@ pub const HEADER: usize = 12;
 
 /// The initial capacity of a buffer for a usual frame, in bytes, so that the buffer does not grow in small steps.
 const USUAL: usize = 256;
+
+/// The least number of bytes by which the buffer for an incomplete frame grows.
+const STEP: usize = 4096;
 
 /// Appends a message, encoded as a frame, to the frames in this buffer.
 ///
@@ -68,6 +75,8 @@ thread_local! {
 #[derive(Debug)]
 pub struct FrameReader {
     half: OwnedReadHalf,
+    /// `None`: the connection is not encrypted.
+    decryptor: Option<Box<Decryptor>>,
     frames: Frames,
     /// The received bytes that do not form a complete frame yet.
     received: BytesMut,
@@ -75,22 +84,31 @@ pub struct FrameReader {
     begun: Option<Instant>,
     /// How long the peer may be silent between frames. `None`: the peer sends no signs of life.
     longest_silence: Option<Duration>,
+    /// The account for the memory of an incomplete frame, if this side accepted the connection.
+    partial: Option<Box<PartialBytes>>,
 }
 
 impl FrameReader {
     /// A reader with the low limit for the frame of a hello.
-    pub(super) fn of_hello(half: OwnedReadHalf) -> Self {
+    pub(super) fn of_hello(half: OwnedReadHalf, decryptor: Option<Box<Decryptor>>) -> Self {
         Self {
             half,
+            decryptor,
             frames: Frames::of_hello(),
             received: BytesMut::new(),
             begun: None,
             longest_silence: None,
+            partial: None,
         }
     }
 
     pub(super) fn raise_limit(&mut self) {
         self.frames.raise_limit();
+    }
+
+    /// Counts incomplete frames on this account from now on.
+    pub(super) fn charge(&mut self, partial: PartialBytes) {
+        self.partial = Some(Box::new(partial));
     }
 
     /// Expects signs of life from the peer from now on.
@@ -102,15 +120,12 @@ impl FrameReader {
     ///
     /// # Errors
     /// The operating system does not let the runtime wait for the socket.
-    pub(super) fn moved_to(
-        self,
-        writer: OwnedWriteHalf,
-        runtime: &Handle,
-    ) -> io::Result<(Self, OwnedWriteHalf)> {
-        let stream = self.half.reunite(writer).expect("both halves are of one connection").into_std()?;
+    pub(super) fn moved_to(self, writer: Writer, runtime: &Handle) -> io::Result<(Self, Writer)> {
+        let (writing, encryptor) = writer.into_parts();
+        let stream = self.half.reunite(writing).expect("both halves are of one connection").into_std()?;
         let _entered = runtime.enter();
-        let (half, writer) = TcpStream::from_std(stream)?.into_split();
-        Ok((Self { half, ..self }, writer))
+        let (half, writing) = TcpStream::from_std(stream)?.into_split();
+        Ok((Self { half, ..self }, Writer::new(writing, encryptor)))
     }
 
     pub(super) fn half(&mut self) -> &mut OwnedReadHalf {
@@ -126,13 +141,17 @@ impl FrameReader {
         loop {
             if let Some(body) = self.frames.decode(&mut self.received)? {
                 self.begun = None;
+                // It takes memory until the caller asks for the next one.
+                self.count(body.len())?;
                 if body.is_empty() && self.longest_silence.is_some() {
                     // A sign of life.
                     continue;
                 }
                 return Ok(Some(body));
             }
-            let received = if self.frames.has_partial_frame() {
+            let record = self.decryptor.as_deref().map_or(0, Decryptor::memory);
+            let received = if self.has_partial_frame() {
+                self.count(self.received.capacity() + record)?;
                 let begun = *self.begun.get_or_insert_with(Instant::now);
                 let stalled = || FrameError::Stalled { seconds: FRAME_TIMEOUT.as_secs() };
                 timeout_at(begun + FRAME_TIMEOUT, poll_fn(|context| self.poll_receive(context)))
@@ -140,6 +159,7 @@ impl FrameReader {
                     .map_err(|_| stalled())??
             } else {
                 self.received = BytesMut::new();
+                self.count(0)?;
                 let silence = self.longest_silence;
                 let receiving = poll_fn(|context| self.poll_receive(context));
                 match silence {
@@ -152,23 +172,53 @@ impl FrameReader {
                 }
             };
             if received == 0 {
-                return self.frames.decode_eof(&mut self.received);
+                let is_half = self.has_partial_frame();
+                return match self.frames.decode_eof(&mut self.received)? {
+                    None if is_half => Err(FrameError::Half),
+                    frame => Ok(frame),
+                };
             }
         }
     }
 
+    fn has_partial_frame(&self) -> bool {
+        self.frames.has_partial_frame()
+            || self.decryptor.as_deref().is_some_and(Decryptor::has_partial_record)
+    }
+
+    /// Counts the memory of a frame that is incomplete, or that the caller has not passed on.
+    fn count(&mut self, bytes: usize) -> Result<(), FrameError> {
+        match &mut self.partial {
+            Some(partial) => partial.set(bytes).map_err(|error| FrameError::TooMuchArrives(Box::new(error))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the peer has closed its side of the connection. Data from before the end may be unread.
+    pub(super) fn is_closed(&self) -> bool {
+        let ready = self.half.ready(Interest::READABLE).now_or_never();
+        matches!(ready, Some(Ok(ready)) if ready.is_read_closed())
+    }
+
+    /// Waits until the peer closes its side of the connection. Never returns if the peer sends something first.
+    pub(super) async fn closed(&self) {
+        match self.half.ready(Interest::READABLE).await {
+            Ok(ready) if !ready.is_read_closed() => std::future::pending().await,
+            Ok(_) | Err(_) => {}
+        }
+    }
+
     /// Receives some bytes. Returns 0 at the end.
-    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, FrameError>> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut buffer = ReadBuf::new(scratch);
-            match Pin::new(&mut self.half).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) => {
-                    self.received.extend_from_slice(buffer.filled());
-                    Poll::Ready(Ok(buffer.filled().len()))
-                }
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                Poll::Pending => Poll::Pending,
+            ready!(Pin::new(&mut self.half).poll_read(context, &mut buffer))?;
+            let arrived = buffer.filled();
+            match &mut self.decryptor {
+                None => self.received.extend_from_slice(arrived),
+                Some(decryptor) => decryptor.decrypt(arrived, &mut self.received)?,
             }
+            Poll::Ready(Ok(arrived.len()))
         })
     }
 }
@@ -209,6 +259,10 @@ pub enum FrameError {
     /// The peer sends signs of life, but none arrived in time.
     #[error("it gave no sign of life for {seconds} s")]
     Silent { seconds: u64 },
+    #[error(transparent)]
+    TooMuchArrives(Box<TooMuchArrives>),
+    #[error(transparent)]
+    NotAuthentic(#[from] NotAuthentic),
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -251,7 +305,8 @@ impl Frames {
     fn end(&mut self, source: &mut BytesMut) -> Result<Option<BytesMut>, FrameError> {
         let Some(Awaited { length, checksum }) = self.awaited else { return Ok(None) };
         if source.len() < length {
-            source.reserve(length - source.len());
+            // In steps, so that a length that is only announced takes no memory.
+            source.reserve((length - source.len()).min(source.len().max(STEP)));
             return Ok(None);
         }
         self.awaited = None;

@@ -21,18 +21,20 @@
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages; `older_peer`: messages that a
 //!   peer is too old for.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from; `rope`: frames that
-//!   share equal parts.
+//!   share equal parts; `writer`: the half that sends.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
 //! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::also_serve`] accepts such connections
 //!   at an owner's own port.
 //! - [`other_protocol`], [`virtual_peer`]: connections that speak another protocol, and the virtual peers on them.
 //!   [`Listener::also_receive`] accepts such connections.
+//! - [`encryption`]: connections on which both sides know a secret, and nobody else can read.
 //! - [`route`], `socket`: the local address that reaches a peer, and the options of every socket.
 
 pub mod call;
 pub mod connection;
 pub mod conversation;
 pub mod dial;
+pub mod encryption;
 pub mod frame;
 pub mod handshake;
 pub mod listener;
@@ -46,12 +48,14 @@ mod socket;
 #[cfg(test)]
 mod tests;
 pub mod virtual_peer;
+mod writer;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::Rights;
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::{DecodeError, Role};
 
@@ -59,10 +63,11 @@ pub use call::{CallError, Inquiry, call};
 pub use connection::Disconnect;
 pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
+pub use encryption::keyring::{Granted, Keyring, Keys, Purpose, Replacer, UserName, fingerprint};
 pub use firesteel_protocol::master_search::connect_error::Evidence;
 pub use handshake::HandshakeError;
 pub use handshake::introduction::Introduction;
-pub use listener::limits::ConnectionPermit;
+pub use listener::limits::{ConnectionPermit, PartialBytes, TooMuchArrives};
 pub use listener::{ListenError, Listener};
 pub use older_peer::OlderPeer;
 pub use other_protocol::OtherProtocolConnection;
@@ -98,14 +103,26 @@ pub const PAUSED_BYTES: usize = 1 << 20;
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct Arrival<'a> {
     pub peer: PeerId,
+    /// The user to whom the peer's secret was granted. `None`: it was granted to nobody in particular.
+    pub user: Option<&'a str>,
+    /// What the peer may change.
+    pub rights: Rights,
     /// When the frame of the message was complete.
     pub at: Timestamp,
 }
 
+impl Arrival<'_> {
+    /// A message from a peer that has proven nothing.
+    #[must_use]
+    pub fn unproven(peer: PeerId, at: Timestamp) -> Self {
+        Self { peer, user: None, rights: Rights::None, at }
+    }
+}
+
 /// Turns the body of a frame into the owner's event, with [`firesteel_protocol::wire::decode`].
-pub type Decode<E> = fn(Arrival, &[u8]) -> Result<E, DecodeError>;
+pub type Decode<E> = fn(Arrival<'_>, &[u8]) -> Result<E, DecodeError>;
 
 #[derive(Debug)]
 pub struct AcceptedRole<E> {
@@ -124,4 +141,6 @@ pub struct PeerInfo {
     pub remote: SocketAddr,
     /// The version of the protocol that both sides speak on this connection.
     pub version: Version,
+    /// Whether the peer's secret proves who its user is.
+    pub has_proven_user: bool,
 }

@@ -16,13 +16,16 @@ pub struct QueueLimits {
     pub of_peer: usize,
     /// The maximum number of bytes for all peers together.
     pub in_all: usize,
+    /// The maximum number of bytes of messages from all peers that have not arrived completely, or that wait outside
+    /// of the inbox. Machines share them.
+    pub partial: usize,
 }
 
 impl Default for QueueLimits {
-    /// 64 MiB for one peer, 128 MiB for all. A single event may send a driver a message for each of 100,000 executors,
-    /// before the driver can read the first message.
+    /// 64 MiB for one peer, 128 MiB for all, and 128 MiB for what arrives. A single event may send a driver a message
+    /// for each of 100,000 executors, before the driver can read the first message.
     fn default() -> Self {
-        Self { of_peer: 64 << 20, in_all: 128 << 20 }
+        Self { of_peer: 64 << 20, in_all: 128 << 20, partial: 128 << 20 }
     }
 }
 
@@ -142,6 +145,8 @@ struct State {
     /// The number of bytes that are being written.
     writing: usize,
     close: Option<CloseMode>,
+    /// Whether the connection has ended, so that nobody reads an answer.
+    is_over: bool,
     /// Wakes the connection's task when the task waits for messages to write, or for the end.
     connection: Option<Waker>,
 }
@@ -155,7 +160,7 @@ pub(super) enum Next {
 }
 
 pub(super) fn queue(limits: QueueLimits, total: Total, load: Load) -> (Outbound, LoadQueue) {
-    let state = State { load, waiting: 0, writing: 0, close: None, connection: None };
+    let state = State { load, waiting: 0, writing: 0, close: None, is_over: false, connection: None };
     let queue = Arc::new(Queue { state: Mutex::new(state), total });
     (Outbound { queue: Arc::clone(&queue), limit: limits.of_peer }, LoadQueue(queue))
 }
@@ -227,6 +232,11 @@ impl Outbound {
         self.queue.state().owed()
     }
 
+    /// Whether the connection has ended, although the owner may not have heard of it.
+    pub(super) fn is_over(&self) -> bool {
+        self.queue.state().is_over
+    }
+
     /// Ends the connection. Nothing can be queued afterwards.
     pub(super) fn end(self, close: CloseMode) {
         self.close(close);
@@ -293,7 +303,9 @@ impl LoadQueue {
 
 impl Drop for LoadQueue {
     fn drop(&mut self) {
-        self.0.abandon(&mut self.0.state());
+        let mut state = self.0.state();
+        state.is_over = true;
+        self.0.abandon(&mut state);
     }
 }
 
@@ -313,7 +325,10 @@ mod tests {
     #[test]
     fn a_peer_is_slow_by_bytes_and_one_batch_always_fits() {
         let total = Total::default();
-        let (outbound, queue) = queue_of_frames(QueueLimits { of_peer: 100, in_all: 1000 }, total.clone());
+        let (outbound, queue) = queue_of_frames(
+            QueueLimits { of_peer: 100, in_all: 1000, ..QueueLimits::default() },
+            total.clone(),
+        );
         let push = |length| outbound.push(&mut Load::Frames(Rope::from(&vec![0; length][..])));
         push(200).expect("one batch always fits");
         assert!(matches!(push(1), Err(Disconnect::Slow { bytes: 200 })));
@@ -357,6 +372,7 @@ mod tests {
                 memory: MiB(1024),
                 resources: Resources::default(),
                 work: Shared::new(work),
+                mark: None,
             };
             load.push(MasterToWorker::LaunchExecutor(launch)).expect("it fits");
             load.bytes()

@@ -27,7 +27,7 @@ use super::outbound::{self, CloseMode, Load, Outbound, Total};
 use super::rope::Rope;
 use super::virtual_peer::VirtualPeers;
 use super::{AcceptedRole, Decode, Disconnect, Introduction, Listener, PeerInfo, QueueLimits};
-use crate::inbox::{Inbox, InboxEntry, Opened};
+use crate::inbox::{Inbox, InboxEntry, Opened, Turn};
 use crate::lease::Lease;
 use crate::meter::OwnerMeter;
 
@@ -45,6 +45,10 @@ pub struct Peers<E> {
     gathered: usize,
     /// The messages that the next hand-over sends, in this order.
     sealed: Vec<Sealed>,
+    /// The turns of peers whose messages were handled, and whose answers are not sealed.
+    turns: Vec<Turn>,
+    /// The turns that end with the next hand-over.
+    sealed_turns: Vec<Turn>,
     shared: Shared<E>,
 }
 
@@ -146,7 +150,15 @@ impl<E: Send + 'static> Peers<E> {
             lease,
             meter: Arc::default(),
         };
-        Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, sealed: Vec::new(), shared }
+        Self {
+            table: HashMap::new(),
+            touched: Vec::new(),
+            gathered: 0,
+            sealed: Vec::new(),
+            turns: Vec::new(),
+            sealed_turns: Vec::new(),
+            shared,
+        }
     }
 
     pub fn virtual_peers(&self) -> VirtualPeers<E> {
@@ -265,6 +277,7 @@ impl<E: Send + 'static> Peers<E> {
     /// Seals the gathered messages, to hand them over later. Messages that are gathered from now on are separate.
     pub(crate) fn seal(&mut self) {
         self.gathered = 0;
+        self.sealed_turns.append(&mut self.turns);
         for peer in std::mem::take(&mut self.touched) {
             if let Some(row) = self.table.get_mut(&peer) {
                 let (load, is_last) = (row.gathered.take(), row.close.is_some());
@@ -279,6 +292,7 @@ impl<E: Send + 'static> Peers<E> {
                 row.hand_over(load, is_last);
             }
         }
+        self.sealed_turns.clear();
         while self.shared.queued.bytes() > self.shared.limits.in_all && self.close_slowest() {}
     }
 
@@ -315,6 +329,12 @@ impl<E: Send + 'static> Peers<E> {
         self.table.get(&peer).map_or(Urgency::Ordinary, |row| urgency_of(row.info.role))
     }
 
+    /// Whether a peer's connection has ended, although its last messages are still being handled.
+    pub(crate) fn is_gone(&self, peer: PeerId) -> bool {
+        let outbound = self.table.get(&peer).and_then(|row| row.outbound.as_ref());
+        outbound.is_some_and(Outbound::is_over)
+    }
+
     /// The description of a peer, while its connection lasts.
     #[must_use]
     pub fn info(&self, peer: PeerId) -> Option<&PeerInfo> {
@@ -339,8 +359,9 @@ impl<E: Send + 'static> Peers<E> {
                 self.table.insert(id, row);
                 event.map(|event| (Some(id), event))
             }
-            InboxEntry::Message { peer, event } => {
+            InboxEntry::Message { peer, event, turn } => {
                 let open = self.table.get(&peer).is_some_and(Peer::is_open);
+                self.turns.extend(turn.filter(|_| open));
                 open.then_some((Some(peer), event))
             }
             InboxEntry::Closed { peer, why } => {
@@ -406,14 +427,15 @@ impl<E: Send + 'static> Shared<E> {
         event: Option<E>,
     ) -> Option<impl Future<Output = ()> + Send + use<E>> {
         let AcceptedPeer { introduced, remote, decode, first_within, permit } = accepted_peer;
-        let Introduced { hello: Hello { role, name, .. }, version, reader, writer } = introduced;
+        let Introduced { hello: Hello { role, name, .. }, version, reader, writer, user, rights } =
+            introduced;
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
         let urgency = urgency_of(role);
-        let info = PeerInfo { id, role, name, remote, version };
+        let info = PeerInfo { id, role, name, remote, version, has_proven_user: user.is_some() };
         let (outbound, queue) =
             outbound::queue(self.limits, self.queued.clone(), Load::Frames(Rope::default()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;
-        let reading = Reading { peer: id, decode, urgency, first_within };
+        let reading = Reading { peer: id, user, rights, decode, urgency, first_within };
         let lease = self.lease.clone();
         let serving =
             connection::serve((reader, writer), (queue, lease), reading, self.inbox.clone(), permit);

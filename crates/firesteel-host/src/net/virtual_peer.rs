@@ -130,7 +130,8 @@ impl<E: Send + 'static> VirtualPeers<E> {
         let peer = shared.next_id();
         let (outbound, queue) =
             outbound::queue(shared.limits, shared.queued.clone(), Load::Messages(Vec::new()));
-        let info = PeerInfo { id: peer, role, name, remote, version: Version::CURRENT };
+        let version = Version::CURRENT;
+        let info = PeerInfo { id: peer, role, name, remote, version, has_proven_user: false };
         shared.inbox.opened(info, Urgency::Ordinary, outbound, None)?;
         let outgoing = OutgoingStream { queue, taken: Vec::new().into_iter(), is_over: false };
         Ok((VirtualPeer { peer, inbox: shared.inbox.clone(), why: None }, outgoing))
@@ -148,7 +149,7 @@ impl<E: Send + 'static> VirtualPeers<E> {
         bytes: usize,
         event: E,
     ) -> Result<(), OwnerGone> {
-        self.0.inbox.message(Arrival { peer, at }, Urgency::Ordinary, bytes, event).await
+        self.0.inbox.message(Arrival::unproven(peer, at), Urgency::Ordinary, bytes, (event, None)).await
     }
 
     #[must_use]
@@ -174,8 +175,8 @@ impl<E> VirtualPeer<E> {
     /// # Errors
     /// The owner has ended.
     pub async fn say(&self, at: Timestamp, bytes: usize, event: E) -> Result<(), OwnerGone> {
-        let arrival = Arrival { peer: self.peer, at };
-        self.inbox.message(arrival, Urgency::Ordinary, bytes, event).await
+        let arrival = Arrival::unproven(self.peer, at);
+        self.inbox.message(arrival, Urgency::Ordinary, bytes, (event, None)).await
     }
 
     pub fn end(mut self, why: Disconnect) {

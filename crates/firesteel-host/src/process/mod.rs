@@ -2,7 +2,11 @@
 //!
 //! - [`start`]: starting a process, and why one could not be started; [`own_program`]: starting this program again.
 //! - [`process_group`]: a child that leads a process group.
+//! - [`children`]: the children of this process, also those that it adopted, and the end of all of them.
+//! - [`table`]: all processes of the machine, with their parents and their usage.
 
+pub mod children;
 pub mod own_program;
 pub mod process_group;
 pub mod start;
+pub mod table;

@@ -6,10 +6,12 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::{env, fs};
 
 use nix::sys::prctl;
+
+use super::children;
 
 /// A path that leads, in each process that opens it, to the file that this process runs.
 const EXE: &str = "/proc/self/exe";
@@ -55,7 +57,8 @@ impl OwnProgram {
         let mut command = self.command();
         command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let path = self.path.display();
-        match command.status() {
+        let started = children::start(|| command.spawn(), Child::id);
+        match started.and_then(|(mut child, _started)| child.wait()) {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("cannot start the program: {path} --version: {status}")),
             Err(error) => Err(format!("cannot start the program: {path}: {error}")),

@@ -15,8 +15,12 @@ pub struct ProcessGroup(Pid);
 impl ProcessGroup {
     /// The group of a child that was started as its leader. The caller must not have waited for the child yet.
     pub fn of(leader: &Child) -> Self {
-        let pid = leader.id().expect("a process that was not waited for has an id");
-        Self(Pid::from_raw(i32::try_from(pid).expect("Linux's process ids fit")))
+        Self::led_by(leader.id().expect("a process that was not waited for has an id"))
+    }
+
+    /// The group of a child with this id: see [`of`](Self::of).
+    pub fn led_by(leader: u32) -> Self {
+        Self(Pid::from_raw(i32::try_from(leader).expect("Linux's process ids fit")))
     }
 
     pub fn leader(self) -> u32 {

@@ -10,7 +10,7 @@ use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterTotals,
     ClusterView, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, LateWorker, MOST_EXCLUDED,
-    MOST_HOLDERS, MasterToClient, ProfileView, ReservedRoom, SchedulingStatus, page,
+    MOST_HOLDERS, MasterToClient, ProfileView, Requester, ReservedRoom, Rights, SchedulingStatus, page,
 };
 use firesteel_protocol::time::Timestamp;
 
@@ -33,7 +33,48 @@ enum Meant {
 
 impl Master {
     pub(crate) fn on_client_message(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) {
-        let answer = match message {
+        let answer = match self.forbids(&message) {
+            Some(why) => {
+                self.audit(Audit::forbidden(peer, &message, &why));
+                MasterToClient::RequestForbidden { why }
+            }
+            None => self.answer(now, peer, message),
+        };
+        self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
+    }
+
+    /// Why the requester may not have what he asks for. `None`: he may.
+    fn forbids(&self, message: &ClientToMaster) -> Option<String> {
+        match message {
+            ClientToMaster::KillApplication { app, by } => match self.meant(app) {
+                Meant::Live(id) => {
+                    let owner = &self.applications.get(&id).expect("it was found live").description.user;
+                    not_his(by, &format!("application {id}"), owner)
+                }
+                Meant::Over(_) | Meant::Unknown | Meant::Several(_) => None,
+            },
+            ClientToMaster::RequestKillDriver { driver, by } => {
+                let latest = self.drivers.latest(driver);
+                let owner = &self.drivers.live(self.drivers.number(&latest)?).description.user;
+                not_his(by, &format!("cluster driver {latest}"), owner)
+            }
+            ClientToMaster::RequestKillAllDrivers { by } => (by.rights() < Rights::Modify)
+                .then(|| format!("{} may not end the cluster drivers of other users", plain_name(by.user()))),
+            ClientToMaster::DecommissionWorkers { by, .. } => not_admin(by, "decommission Workers"),
+            ClientToMaster::RequestClearCompletedDriversAndApps { by } => {
+                not_admin(by, "clear what has ended")
+            }
+            ClientToMaster::RequestMasterState { .. }
+            | ClientToMaster::RequestApplication { .. }
+            | ClientToMaster::RequestReadyz
+            | ClientToMaster::RequestSubmitDriver(_)
+            | ClientToMaster::RequestDriverStatus { .. }
+            | ClientToMaster::RequestHistory { .. } => None,
+        }
+    }
+
+    fn answer(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) -> MasterToClient {
+        match message {
             ClientToMaster::RequestMasterState { from } => {
                 self.workers.forget_dead(now);
                 MasterToClient::MasterStateResponse(self.state_page(&from))
@@ -43,13 +84,13 @@ impl Master {
             }
             ClientToMaster::RequestReadyz => MasterToClient::ReadyzResponse,
             ClientToMaster::KillApplication { app, by } => {
-                let answer = self.kill_application(now, &app, &by);
+                let answer = self.kill_application(now, &app, by.name());
                 self.audit(Audit::kill(peer, &app, &by, &answer));
                 MasterToClient::KillApplicationResponse(answer)
             }
-            ClientToMaster::DecommissionWorkers { which, within_millis } => {
+            ClientToMaster::DecommissionWorkers { which, within_millis, by } => {
                 let answer = self.decommission_workers(now, &which, within_millis);
-                self.audit(Audit::decommission(peer, &which, &answer));
+                self.audit(Audit::decommission(peer, &which, &by, &answer));
                 MasterToClient::DecommissionWorkersResponse(answer)
             }
             ClientToMaster::RequestSubmitDriver(description) => {
@@ -59,7 +100,7 @@ impl Master {
                 MasterToClient::SubmitDriverResponse(answer)
             }
             ClientToMaster::RequestKillDriver { driver, by } => {
-                let answer = self.on_kill_driver(now, &driver, &plain_name(&by));
+                let answer = self.on_kill_driver(now, &driver, &plain_name(by.name()));
                 self.audit(Audit::kill_driver(peer, &driver, &by, &answer));
                 MasterToClient::KillDriverResponse(answer)
             }
@@ -67,7 +108,7 @@ impl Master {
                 MasterToClient::DriverStatusResponse(self.on_driver_status(&driver))
             }
             ClientToMaster::RequestKillAllDrivers { by } => {
-                let drivers = self.on_kill_all_drivers(now, &plain_name(&by));
+                let drivers = self.on_kill_all_drivers(now, &plain_name(by.name()));
                 self.audit(Audit::kill_all_drivers(peer, &by, drivers));
                 MasterToClient::KillAllDriversResponse { drivers }
             }
@@ -79,8 +120,7 @@ impl Master {
             ClientToMaster::RequestHistory { from } => {
                 MasterToClient::HistoryResponse(self.history_page(from))
             }
-        };
-        self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
+        }
     }
 
     /// Logs a user's request and its result.
@@ -270,6 +310,17 @@ impl Master {
             }
         }
     }
+}
+
+/// Why a requester may not end what belongs to this user. `None`: he may.
+fn not_his(by: &Requester, what: &str, owner: &str) -> Option<String> {
+    let (user, owner_name) = (plain_name(by.user()), plain_name(owner));
+    (!by.may_end(owner)).then(|| format!("{what} belongs to {owner_name}, and {user} may not end it"))
+}
+
+/// Why a requester may not do what only administrators may. `None`: he may.
+fn not_admin(by: &Requester, what: &str) -> Option<String> {
+    (by.rights() < Rights::Admin).then(|| format!("only an administrator may {what}"))
 }
 
 /// A profile, and how many of its executors fit in the cluster.

@@ -4,11 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use firesteel_placement::advanced::words::duration;
 use firesteel_placement::explain::shortfall::{self, CoreHolder, Reason, held_back};
 use firesteel_placement::{Cores, Demand, Offer, Shortfall};
 use firesteel_protocol::ids::ProfileId;
 use firesteel_protocol::messages::Blocker;
 use firesteel_protocol::scheduling::label::Label;
+use firesteel_protocol::time::Timestamp;
 
 use crate::Master;
 use crate::clients::plain_name::plain_name;
@@ -50,7 +52,7 @@ impl<'a> Reasons<'a> {
         let workers: Vec<_> = staying
             .map(|(slot, row)| {
                 let excluded = app.exclusions.excludes(slot) || row.availability() == Availability::Excluded;
-                (row, Obstacle::of(app, row, excluded))
+                (row, Obstacle::of(app, row, excluded, master.now))
             })
             .collect();
         let until = app.failures.hold_until.filter(|until| *until > master.now);
@@ -165,7 +167,7 @@ impl<'a> Reasons<'a> {
 impl<'a> Obstacle<'a> {
     /// The obstacle that keeps a Worker from running more executors of an application. If there are several, the one
     /// that lasts longest.
-    fn of(app: &Application, row: &'a WorkerRow, excluded: bool) -> Option<Self> {
+    fn of(app: &Application, row: &'a WorkerRow, excluded: bool, now: Timestamp) -> Option<Self> {
         if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
             return Some(Self::Label(label));
         }
@@ -174,6 +176,10 @@ impl<'a> Obstacle<'a> {
         }
         if let Some(impairment) = row.impairment() {
             return Some(Self::Impaired(impairment.to_string()));
+        }
+        if let Some(since) = row.link.away_since() {
+            let away = duration(now.since(since));
+            return Some(Self::Impaired(format!("is away for {away}, since its connection ended")));
         }
         if !row.link.is_here() {
             return Some(Self::Impaired("has not returned since the Master was restarted".to_owned()));

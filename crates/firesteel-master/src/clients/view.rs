@@ -20,7 +20,8 @@ impl Master {
     /// A copy of all tables, whatever their size.
     #[must_use]
     pub fn view(&self) -> MasterView {
-        let StateHead { url, web_address, scheduling, reserved, lag_millis, totals: _ } = self.head();
+        let StateHead { url, web_address, scheduling, reserved, lag_millis, totals: _, is_exposed } =
+            self.head();
         MasterView {
             url,
             web_address,
@@ -34,6 +35,7 @@ impl Master {
             completed: self.applications.ended().iter().map(|(_, ended)| ended.view()).collect(),
             drivers: self.driver_views(0).map(|(_, view)| view).collect(),
             unread_executors: 0,
+            is_exposed,
         }
     }
 
@@ -60,6 +62,7 @@ impl Master {
             reserved: self.reserved_rooms(),
             lag_millis: millis(self.lag.at(self.now)),
             totals,
+            is_exposed: self.config.is_exposed,
         }
     }
 
@@ -156,6 +159,7 @@ impl Master {
             executors_live: app.executors.len() as u64,
             executors_ended: app.ended.len() as u64 + app.forgotten,
             executors_forgotten: app.forgotten,
+            away_since: app.link.away_since(),
             executors: Vec::new(),
         }
     }

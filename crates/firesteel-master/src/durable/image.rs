@@ -77,6 +77,8 @@ impl Master {
             first_application: self.config.first_application,
             applications: self.applications.registered(),
             workers: self.workers.registered(),
+            executors: self.lineage.executors,
+            state: self.lineage.state,
         };
         let mut image = Image {
             records: vec![Record::Founded(counters)],

@@ -13,8 +13,8 @@ use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmoun
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationView, DepartureCause, DriverDescription,
-    DriverRestarts, DriverState, DriverView, ExecutorState, ExecutorTarget, HostPreferences, PastRow, Used,
-    WorkerDescription, WorkerView,
+    DriverRestarts, DriverState, DriverView, ExecutorState, ExecutorTarget, GivenNumbers, HostPreferences,
+    PastRow, StateId, Used, WorkerDescription, WorkerView,
 };
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::time::Timestamp;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::durable::record_line::{
     SizedWorker, again, and_used, archived, at_most, departure, described, gone_since, health_of_application,
-    health_of_worker, wanted,
+    health_of_worker, identity, wanted,
 };
 use crate::tables::applications::health::ApplicationHealth;
 use crate::tables::workers::health::WorkerHealth;
@@ -39,10 +39,11 @@ pub enum Record {
     Time(Timestamp),
     /// The first record of an image.
     #[display(
-        "next numbers: application {}, Worker {}; ids of applications count from {}",
+        "next numbers: application {}, Worker {}; ids of applications count from {}{}",
         _0.applications,
         _0.workers,
-        _0.first_application
+        _0.first_application,
+        identity(_0.state)
     )]
     Founded(Counters),
     /// A Worker has registered. The description contains the Worker's token.
@@ -158,6 +159,16 @@ pub enum Record {
         if *_0 { "left alone for a while" } else { "no longer left alone" }
     )]
     ForeignHeld(bool),
+    /// A peer has seen a later copy of this state, and the numbers that it may have given are left out. The executors
+    /// of applications with numbers below `recovered` number on from `given`.
+    #[display(
+        "numbers left out that a later copy of this state has given: the next are application {} and cluster driver {}, \
+         and executor {} of each application below {recovered}",
+        given.applications,
+        given.drivers,
+        given.executors
+    )]
+    NumbersLeftOut { given: GivenNumbers, recovered: u64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,6 +177,12 @@ pub struct Counters {
     /// The number of applications that have ever registered.
     pub applications: u64,
     pub workers: u64,
+    /// The lowest number that is above those of all executors of any application.
+    #[serde(default)]
+    pub executors: u32,
+    /// `None`: the state was written by a release that gave no identities, or its Master has none.
+    #[serde(default)]
+    pub state: Option<StateId>,
 }
 
 /// The state of a live application beyond its description.

@@ -5,8 +5,8 @@ use std::fmt;
 use firesteel_placement::Cores;
 use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::messages::{
-    DepartureCause, DriverDescription, DriverRestarts, ExecutorTarget, PastRow, Used, WorkerDescription,
-    WorkerRemark, WorkerState, WorkerView,
+    DepartureCause, DriverDescription, DriverRestarts, ExecutorTarget, PastRow, StateId, Used,
+    WorkerDescription, WorkerRemark, WorkerState, WorkerView,
 };
 use firesteel_protocol::time::Timestamp;
 
@@ -93,4 +93,9 @@ pub(super) fn archived(row: &PastRow) -> String {
         PastRow::Application(past) => format!("application {} ended before: {}", past.number, past.view.id),
         PastRow::Driver { number, view, .. } => format!("cluster driver {number} ended before: {}", view.id),
     }
+}
+
+/// The identity of a state, if it has one.
+pub(super) fn identity(state: Option<StateId>) -> String {
+    state.map(|state| format!("; state {state}")).unwrap_or_default()
 }

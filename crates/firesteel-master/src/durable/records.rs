@@ -36,6 +36,11 @@ impl Records {
         self.batch.push(record);
     }
 
+    /// Whether the records so far must be durable before anybody is told of them.
+    pub(crate) fn must_precede(&self) -> bool {
+        !Record::may_wait(&self.batch)
+    }
+
     /// The effect that makes the records of the event durable, if there are any.
     pub(crate) fn take(&mut self) -> Option<Effect> {
         let records = std::mem::take(&mut self.batch);

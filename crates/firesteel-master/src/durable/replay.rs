@@ -17,6 +17,7 @@ use super::contradiction::Contradiction;
 use crate::durable::record::{
     ApplicationImage, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage, Record,
 };
+use crate::limits::weight_of;
 use crate::tables::applications::application::{Application, Entry, Profile};
 use crate::tables::applications::ended::Ended;
 use crate::tables::applications::health::ApplicationHealth;
@@ -74,7 +75,8 @@ impl Replay {
                 self.time = time;
                 self.latest = self.latest.max(time);
             }
-            Record::Founded(Counters { first_application, applications, workers }) => {
+            Record::Founded(Counters { first_application, applications, workers, executors, state }) => {
+                (self.master.lineage.executors, self.master.lineage.state) = (executors, state);
                 self.master.config.first_application = first_application;
                 self.master.applications.count_from(applications);
                 self.master.workers.count_from(workers);
@@ -167,6 +169,9 @@ impl Replay {
             }
             Record::CompletedCleared => self.master.clear_completed(self.time),
             Record::ForeignHeld(held) => self.holds_foreign = held,
+            Record::NumbersLeftOut { given, recovered } => {
+                self.master.leave_out_numbers(self.time, given, recovered);
+            }
             Record::DriversCounted { drivers, last_worker } => {
                 self.master.drivers.count_from(drivers);
                 self.master.drivers.last_worker = last_worker;
@@ -181,7 +186,7 @@ impl Replay {
         if workers.get(&description.id).is_some() || workers.at_address(&address).is_some() {
             return Err(Contradiction::Twice);
         }
-        let slot = self.master.add_worker(self.time, worker, description, Link::Away);
+        let slot = self.master.add_worker(self.time, worker, description, Link::RECOVERED);
         self.workers.insert(worker, Arc::clone(&self.master.workers.row(slot).description));
         self.slots.insert(worker, slot);
         Ok(())
@@ -230,9 +235,10 @@ impl Replay {
         let config = &self.master.config;
         // The settings may no longer contain the application's queue.
         let queue = config.queues.find(description.queue.as_deref()).or_else(|_| config.queues.find(None));
-        let entry = Entry { queue: queue.unwrap_or(0), max_cores, order: config.order };
+        let described = weight_of(&description);
+        let entry = Entry { queue: queue.unwrap_or(0), max_cores, order: config.order, described };
         self.app = app;
-        self.master.add_application(self.time, (app, id), description, Link::Away, &entry);
+        self.master.add_application(self.time, (app, id), description, Link::RECOVERED, &entry);
         Ok(())
     }
 
@@ -264,7 +270,7 @@ impl Replay {
         share: Holding,
     ) -> Result<(), Contradiction> {
         let slot = self.slot(worker)?;
-        let Master { applications, workers, records, .. } = &mut self.master;
+        let Master { applications, workers, records, lineage, .. } = &mut self.master;
         let application = applications.at_mut(app).ok_or(Contradiction::NoApplication(app))?;
         if application.executors.get(executor).is_some() {
             return Err(Contradiction::Twice);
@@ -275,6 +281,7 @@ impl Replay {
         let grant = workers.grant_exactly(slot, share).ok_or(Contradiction::NoAddresses)?;
         let worker = (slot, workers.row_mut(slot));
         executors::add(records, self.time, application, executor, worker, (profile, grant));
+        lineage.see_executor(executor);
         Ok(())
     }
 

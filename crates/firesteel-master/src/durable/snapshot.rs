@@ -10,6 +10,7 @@ use firesteel_protocol::scheduling::queues::QueueError;
 use firesteel_protocol::time::Timestamp;
 
 use super::changes::executors;
+use crate::limits::weight_of;
 use crate::tables::applications::application::Entry;
 use crate::tables::applications::exclusions::FailureHistory;
 use crate::tables::capacity::Holding;
@@ -195,7 +196,7 @@ impl Master {
         let WorkerSnapshot { description, peer, condition } = snapshot;
         let WorkerCondition { presence, excluded_until, impairment } = condition;
         let id = description.id.clone();
-        let link = if presence == Presence::Away { Link::Away } else { peer.into() };
+        let link = if presence == Presence::Away { Link::RECOVERED } else { peer.into() };
         let taken = self.workers.get(&id).is_some()
             || self.workers.at_address(&description.address()).is_some()
             || self.workers.of_peer(peer).is_some();
@@ -256,8 +257,9 @@ impl Master {
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| SnapshotError::Queue { app: id.clone(), error })?;
         let max_cores = description.max_cores.unwrap_or(self.config.default_cores);
-        let entry = Entry { queue, max_cores, order: self.config.order };
-        let link = if is_away { Link::Away } else { peer.into() };
+        let described = weight_of(&description);
+        let entry = Entry { queue, max_cores, order: self.config.order, described };
+        let link = if is_away { Link::RECOVERED } else { peer.into() };
         let number = self.applications.registered();
         self.add_application(submitted, (number, id.clone()), description, link, &entry);
         let row = self.applications.live_mut(&id);

@@ -51,6 +51,9 @@ impl Master {
         self.audit(Audit::register(peer, &description, Ok(&app)));
         // From now on, reports about executors refer to the new application.
         self.ended_app_executors.forget_driver(peer);
+        // What it has seen is no part of the state.
+        let mut description = description;
+        description.seen.clear();
         self.add_application(now, (number, app.clone()), description, peer.into(), &entry);
         self.see_wanted(&app);
         self.confirm_registration(peer, app);
@@ -68,12 +71,13 @@ impl Master {
     fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, Refusal> {
         self.check_registration(description).map_err(Refusal::Unsound)?;
         check_description(description).map_err(Refusal::Unsound)?;
+        let described = self.config.limits.check_kept(self.kept(), description).map_err(Refusal::Unsound)?;
         self.check_shares(&description.profile.resources).map_err(Refusal::Unsound)?;
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| Refusal::Unsound(error.to_string()))?;
         let max_cores = description.max_cores.unwrap_or(self.config.default_cores);
         check_gang(description, max_cores).map_err(Refusal::Gang)?;
-        Ok(Entry { queue, max_cores, order: self.config.order })
+        Ok(Entry { queue, max_cores, order: self.config.order, described })
     }
 
     /// Checks the values in the description that the Master's settings limit.
@@ -123,7 +127,13 @@ impl Master {
         let first_executor = ExecutorId::default();
         self.tell_driver(
             peer,
-            MasterToDriver::RegisteredApplication { app, master_url, max_cores, first_executor },
+            MasterToDriver::RegisteredApplication {
+                app,
+                master_url,
+                max_cores,
+                first_executor,
+                mark: self.mark(),
+            },
         );
     }
 
@@ -202,8 +212,15 @@ impl Master {
         preferences: HostPreferences,
     ) {
         if self.is_own(peer, app) {
-            let number = self.applications.live(app).sequence;
-            self.set_preferences(now, number, LimitedPreferences::new(preferences));
+            let application = self.applications.live(app);
+            let number = application.sequence;
+            let preferences = LimitedPreferences::new(preferences);
+            let weights = (application.preferences.weight(), preferences.weight());
+            let (kept, user) = (self.kept(), &application.description.user);
+            if let Err(reason) = self.config.limits.check_preferences(kept, user, weights) {
+                return self.effects.note(Note::PreferencesRefused { app: app.clone(), reason });
+            }
+            self.set_preferences(now, number, preferences);
             self.pass = Pass::Due;
         }
     }
@@ -222,7 +239,16 @@ impl Master {
 
     pub(crate) fn on_driver_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         if let Some(app) = self.applications.of_peer(peer).cloned() {
-            self.remove_application(now, &app, ApplicationEnd::DriverLost);
+            let row = self.applications.live(&app);
+            let number = row.sequence;
+            match self.absence(now, &row.description.callback) {
+                None => self.remove_application(now, &app, ApplicationEnd::DriverLost),
+                Some(absence) => {
+                    self.applications.set_away(number, absence);
+                    let within = absence.until.since(absence.since);
+                    self.effects.note(Note::ApplicationAway { app, within });
+                }
+            }
         }
         self.ended_app_executors.forget_driver(peer);
     }

@@ -19,7 +19,7 @@ use firesteel_protocol::time::Timestamp;
 use firesteel_protocol::wire;
 
 use crate::durable::record::DriverEnd;
-use crate::limits::MOST_MEMORY;
+use crate::limits::{self, MOST_MEMORY};
 use crate::tables::drivers::cluster_driver::{ClusterDriver, Run};
 use crate::tables::workers::unknown_processes::UnknownProcess;
 use crate::{Ignored, Master, Note, Pass};
@@ -65,7 +65,7 @@ impl Master {
         ResourceProfile::check_resources(resources)
             .map_err(|error| error.to_string())
             .and_then(|()| self.check_shares(resources))
-            .map_err(|why| RefusedDriver::Resources { why })?;
+            .map_err(|why| RefusedDriver::Unsound { why })?;
         let length = wire::length(description);
         if length > LONGEST {
             return Err(RefusedDriver::TooLong { length: length as u64, most: LONGEST as u64 });
@@ -73,7 +73,9 @@ impl Master {
         if self.drivers.waiting().len() >= MOST_WAITING {
             return Err(RefusedDriver::TooManyWait { most: MOST_WAITING as u64 });
         }
-        Ok(())
+        let more = limits::weight(length);
+        let checked = self.config.limits.check_more(self.kept(), &description.user, more);
+        checked.map_err(|why| RefusedDriver::Unsound { why })
     }
 
     /// Adds a cluster driver with a new id to the waiting ones.

@@ -45,6 +45,7 @@ impl Master {
         row.orders.sent(now, executor.clone());
         executors::add(&mut self.records, now, application, id, (slot, row), (profile, grant));
         let launch = application.order(id, row);
+        self.lineage.see_executor(id);
 
         self.effects.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
         self.tell_worker(worker_link, MasterToWorker::LaunchExecutor(launch));

@@ -26,6 +26,13 @@ pub(crate) struct Hold {
     waiting: BTreeSet<AppId>,
 }
 
+impl Hold {
+    /// Whether this driver has not returned before.
+    pub(super) fn is_first(&mut self, app: &AppId) -> bool {
+        self.waiting.insert(app.clone())
+    }
+}
+
 impl Master {
     /// Whether foreign executors are left alone.
     pub(crate) fn holds_foreign(&self) -> bool {
@@ -112,7 +119,7 @@ impl Master {
         if is_known || executors.is_empty() || self.applications.of_peer(peer).is_some() {
             return false;
         }
-        if self.hold.waiting.insert(app.clone()) {
+        if self.hold.is_first(app) {
             let remaining = until.since(now);
             self.effects.note(Note::ForeignDriverWaits {
                 app: app.clone(),

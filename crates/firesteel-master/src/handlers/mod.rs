@@ -8,6 +8,7 @@ pub(crate) mod executors;
 pub(crate) mod failures;
 pub(crate) mod foreign;
 pub(crate) mod global_exclusion;
+pub(crate) mod older_state;
 pub(crate) mod reports;
 pub(crate) mod resumption;
 pub(crate) mod workers;

@@ -26,7 +26,7 @@ impl Master {
     ///
     /// Source: Spark Master, 4.0.1, where drivers wait until the Master calls them.
     pub(crate) fn on_resume_application(&mut self, now: Timestamp, peer: PeerId, resumption: Resumption) {
-        if self.keeps_waiting(now, peer, &resumption) {
+        if self.is_of_other_state(now, &resumption) || self.keeps_waiting(now, peer, &resumption) {
             return;
         }
         let Resumption { app, executors, description } = resumption;
@@ -50,6 +50,25 @@ impl Master {
                 Some(end) => self.tell_driver(peer, MasterToDriver::ApplicationRemoved(end.clone())),
                 None => self.on_register_application(now, peer, *description),
             },
+        }
+    }
+
+    /// Compares what the driver has seen with this Master's state. Returns `true` if it is of another state: the driver
+    /// gets no answer, so that it keeps waiting for its own Master. A driver without executors has nothing to lose.
+    fn is_of_other_state(&mut self, now: Timestamp, resumption: &Resumption) -> bool {
+        let Resumption { app, executors, description } = resumption;
+        match self.compare_state(now, app.as_str(), &description.seen) {
+            Err((theirs, ours)) if !executors.is_empty() => {
+                if self.hold.is_first(app) {
+                    self.effects.note(Note::OtherStatesDriver { app: app.clone(), theirs, ours });
+                }
+                true
+            }
+            Err(_) => false,
+            Ok(()) => {
+                self.see_next_executor(now, app.as_str(), app, description.first_executor);
+                false
+            }
         }
     }
 

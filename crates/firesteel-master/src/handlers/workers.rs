@@ -15,8 +15,7 @@ use firesteel_protocol::time::{Timestamp, millis};
 
 use crate::limits::MOST_MEMORY;
 use crate::tables::executors::executor::Probation;
-use crate::tables::link::Link;
-use crate::tables::workers::health::Availability;
+use crate::tables::link::{Absence, AbsenceCause, Link};
 use crate::tables::workers::orders::Overdue;
 use crate::tables::workers::silence::Silence;
 use crate::tables::workers::unknown_processes::UnknownProcess;
@@ -44,8 +43,15 @@ impl Master {
             self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
-        // A Worker registers only whole addresses.
+        // What it has seen is compared, but is no part of the state.
         let mut worker = worker;
+        let seen = std::mem::take(&mut worker.seen);
+        if let Err((theirs, ours)) = self.compare_state(now, worker.id.as_str(), &seen) {
+            let reason = RefusedRegistration::OtherState { theirs, ours };
+            self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
+            return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
+        }
+        // A Worker registers only whole addresses.
         worker.resources = worker.resources.made_whole();
         let id = worker.id.clone();
         let old = self.workers.get(&id).map(|row| row.link);
@@ -79,19 +85,22 @@ impl Master {
         let heartbeat_millis = millis(self.config.worker_timeout / 4);
         // A Worker that was away reports again the facts that the Master does not record.
         let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
-        let web_address = self.config.web_address.clone();
+        let (web_address, mark) = (self.config.web_address.clone(), self.mark());
         self.tell_worker(
             peer,
-            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address },
+            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address, mark },
         );
         self.tell_to_leave(now, slot);
         // On the same connection, an order to launch may still be on its way, so a missing executor may yet appear.
         let is_elsewhere = old.is_some_and(|old| old != Link::Here(peer));
         if is_elsewhere {
+            // A restarted Master may never have sent the order, so it chooses anew.
+            let was_cut = old.and_then(Link::absence).is_none_or(|it| it.cause == AbsenceCause::Disconnected);
+            let repeated = if was_cut { self.repeat_orders(now, slot, &executors) } else { Vec::new() };
             let row = self.workers.row_mut(slot);
             row.is_to_list = row.description.label.is_some();
             if !row.is_to_list {
-                self.lose_unnamed(now, &id, &executors);
+                self.lose_unnamed(now, &id, executors.iter().map(|report| &report.executor).chain(&repeated));
             }
         }
         self.forget_unknown_processes(slot);
@@ -117,7 +126,7 @@ impl Master {
             return self.effects.note(Note::WorkerRefused { worker: worker.clone(), reason });
         }
         if std::mem::take(&mut self.workers.row_mut(slot).is_to_list) {
-            self.lose_unnamed(now, worker, &executors);
+            self.lose_unnamed(now, worker, executors.iter().map(|report| &report.executor));
         }
         for report in executors {
             self.reconcile(now, peer, worker, report);
@@ -172,11 +181,35 @@ impl Master {
         }
     }
 
+    /// Repeats the orders to launch executors that a returned Worker does not list: the orders were lost with its old
+    /// connection. Returns these executors.
+    fn repeat_orders(&mut self, now: Timestamp, slot: Slot, listed: &[ExecutorReport]) -> Vec<ExecutorKey> {
+        let listed: BTreeSet<&ExecutorKey> = listed.iter().map(|report| &report.executor).collect();
+        let row = self.workers.row(slot);
+        let (link, worker) = (row.link, row.description.id.clone());
+        let unlisted = row.executors.iter().filter(|key| !listed.contains(key));
+        let is_launching = |key: &&ExecutorKey| self.probation_of(key) == Some(Probation::Launching);
+        let lost: Vec<ExecutorKey> = unlisted.filter(is_launching).cloned().collect();
+        for executor in &lost {
+            let row = self.workers.row(slot);
+            let order = self.applications.live(&executor.app).order(executor.executor, row);
+            self.tell_worker(link, MasterToWorker::LaunchExecutor(order));
+            self.workers.row_mut(slot).orders.sent(now, executor.clone());
+            self.effects.note(Note::OrderRepeated { executor: executor.clone(), worker: worker.clone() });
+        }
+        lost
+    }
+
     /// Handles executors that a Worker does not list on a new connection: they were never launched, or their processes
     /// have ended.
-    fn lose_unnamed(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
+    fn lose_unnamed<'a>(
+        &mut self,
+        now: Timestamp,
+        worker: &WorkerId,
+        named: impl Iterator<Item = &'a ExecutorKey>,
+    ) {
         let row = self.workers.living(worker);
-        let named: BTreeSet<&ExecutorKey> = named.iter().map(|report| &report.executor).collect();
+        let named: BTreeSet<&ExecutorKey> = named.collect();
         let unnamed: Vec<_> = row.executors.iter().filter(|key| !named.contains(key)).cloned().collect();
         for executor in unnamed {
             self.end_executor(now, &executor, ExecutorState::Lost(LossReason::LaunchLost));
@@ -186,6 +219,7 @@ impl Master {
 
     /// Handles one executor that a Worker lists when it registers.
     fn reconcile(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId, report: ExecutorReport) {
+        self.see_executor(now, worker.as_str(), &report.executor);
         if self.workers.living(worker).executors.contains(&report.executor) {
             self.update_executor(now, peer, report);
         } else if report.state.is_finished() {
@@ -320,8 +354,25 @@ impl Master {
     }
 
     pub(crate) fn on_worker_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        if let Some(id) = self.worker_of(peer) {
-            self.remove_worker(now, &id, LossReason::Disconnected);
+        let Some(slot) = self.workers.slot_of_peer(peer) else { return };
+        let row = self.workers.row(slot);
+        let (worker, address) = (row.description.id.clone(), row.address());
+        let Some(absence) = self.absence(now, &row.description.callback).filter(|_| !row.has_left()) else {
+            return self.remove_worker(now, &worker, LossReason::Disconnected);
+        };
+        let executors = row.executors.len();
+        self.workers.set_away(slot, absence);
+        let Absence { since, until, .. } = absence;
+        self.effects.note(Note::WorkerAway { worker: worker.clone(), executors, within: until.since(since) });
+        self.effects.push(Effect::Probe { worker, address, since, until });
+    }
+
+    /// Removes a Worker that is away and whose process has ended. If the Worker has returned since the question was
+    /// asked, nothing happens.
+    pub(crate) fn on_worker_gone(&mut self, now: Timestamp, worker: &WorkerId, since: Timestamp) {
+        let absence = self.workers.get(worker).and_then(|row| row.link.absence());
+        if absence.is_some_and(|it| it.cause == AbsenceCause::Disconnected && it.since == since) {
+            self.remove_worker(now, worker, LossReason::Disconnected);
         }
     }
 
@@ -357,9 +408,8 @@ impl Master {
     /// Source: Spark Master, 4.0.1. Executors that are lost in this way do not count as failed.
     pub(crate) fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
         let row = self.workers.living(id);
-        let is_leaving = row.availability() == Availability::Decommissioning;
-        let is_empty = row.executors.len() == 0 && row.drivers.len() == 0;
-        let has_left = reason == LossReason::Disconnected && is_leaving && is_empty;
+        // Nobody knows what still runs on a Worker that was away.
+        let has_left = reason == LossReason::Disconnected && row.link.is_here() && row.has_left();
         let cause = if has_left { row.departure_cause() } else { DepartureCause::Lost(reason) };
         self.take_out_worker(now, id, cause);
     }

@@ -6,11 +6,15 @@ use firesteel_placement::advanced::words::none_or;
 use firesteel_protocol::Mentions;
 use firesteel_protocol::ids::{AppId, DriverId, PeerId, WorkerId};
 use firesteel_protocol::messages::{
-    ApplicationDescription, DecommissionAnswer, KillAnswer, KillDriverAnswer, SubmitDriverAnswer,
+    ApplicationDescription, ClientToMaster, DecommissionAnswer, KillAnswer, KillDriverAnswer, Requester,
+    SubmitDriverAnswer,
 };
 
 /// The maximum number of characters of a name from a peer.
 const LONGEST: usize = 200;
+
+/// The target of a request that concerns everything of its kind.
+const ALL: &str = "all";
 
 /// A request for a change: who sent it, and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,8 +119,8 @@ impl Audit {
     }
 
     /// A client asks to end an application.
-    pub(crate) fn kill(peer: PeerId, which: &str, by: &str, answer: &KillAnswer) -> Self {
-        let asked = Self::of(peer, Some(by), Action::KillApplication, which);
+    pub(crate) fn kill(peer: PeerId, which: &str, by: &Requester, answer: &KillAnswer) -> Self {
+        let asked = Self::of(peer, Some(by.name()), Action::KillApplication, which);
         let id = |app: &AppId| Some(AuditedId::App(app.clone()));
         match answer {
             KillAnswer::Killed { app, .. } => asked.ends(Verdict::Done, id(app), app),
@@ -131,9 +135,14 @@ impl Audit {
         }
     }
 
-    /// A client asks to decommission Workers. The request names no user.
-    pub(crate) fn decommission(peer: PeerId, which: &str, answer: &DecommissionAnswer) -> Self {
-        let asked = Self::of(peer, None, Action::DecommissionWorkers, which);
+    /// A client asks to decommission Workers.
+    pub(crate) fn decommission(
+        peer: PeerId,
+        which: &str,
+        by: &Requester,
+        answer: &DecommissionAnswer,
+    ) -> Self {
+        let asked = Self::of(peer, Some(by.name()), Action::DecommissionWorkers, which);
         match answer {
             DecommissionAnswer::Leaving { workers, more } => {
                 let id = workers.first().map(|worker| AuditedId::Worker(worker.id.clone()));
@@ -164,8 +173,13 @@ impl Audit {
     }
 
     /// A client asks to end a cluster driver.
-    pub(crate) fn kill_driver(peer: PeerId, driver: &DriverId, by: &str, answer: &KillDriverAnswer) -> Self {
-        let asked = Self::of(peer, Some(by), Action::KillDriver, driver.as_str());
+    pub(crate) fn kill_driver(
+        peer: PeerId,
+        driver: &DriverId,
+        by: &Requester,
+        answer: &KillDriverAnswer,
+    ) -> Self {
+        let asked = Self::of(peer, Some(by.name()), Action::KillDriver, driver.as_str());
         let id = |driver: &DriverId| Some(AuditedId::Driver(driver.clone()));
         match answer {
             KillDriverAnswer::Asked { driver } | KillDriverAnswer::Killed { driver } => {
@@ -179,19 +193,35 @@ impl Audit {
     }
 
     /// A client asks to end all cluster drivers, of which there are `drivers`.
-    pub(crate) fn kill_all_drivers(peer: PeerId, by: &str, drivers: u64) -> Self {
-        let asked = Self::of(peer, Some(by), Action::KillAllDrivers, "all");
+    pub(crate) fn kill_all_drivers(peer: PeerId, by: &Requester, drivers: u64) -> Self {
+        let asked = Self::of(peer, Some(by.name()), Action::KillAllDrivers, ALL);
         let verdict = if drivers == 0 { Verdict::Unchanged } else { Verdict::Done };
         asked.ends(verdict, None, none_or(drivers, "driver"))
     }
 
     /// A client asks to forget the ended applications and cluster drivers.
-    pub(crate) fn clear_completed(peer: PeerId, by: &str) -> Self {
-        Self::of(peer, Some(by), Action::ClearCompleted, "all").ends(
-            Verdict::Done,
-            None,
-            "what had ended is forgotten",
-        )
+    pub(crate) fn clear_completed(peer: PeerId, by: &Requester) -> Self {
+        let asked = Self::of(peer, Some(by.name()), Action::ClearCompleted, ALL);
+        asked.ends(Verdict::Done, None, "what had ended is forgotten")
+    }
+
+    /// A client asks for something that it may not have, for this reason.
+    pub(crate) fn forbidden(peer: PeerId, message: &ClientToMaster, why: &str) -> Self {
+        let (action, target) = match message {
+            ClientToMaster::KillApplication { app, .. } => (Action::KillApplication, &**app),
+            ClientToMaster::RequestKillDriver { driver, .. } => (Action::KillDriver, driver.as_str()),
+            ClientToMaster::RequestKillAllDrivers { .. } => (Action::KillAllDrivers, ALL),
+            ClientToMaster::DecommissionWorkers { which, .. } => (Action::DecommissionWorkers, &**which),
+            ClientToMaster::RequestClearCompletedDriversAndApps { .. } => (Action::ClearCompleted, ALL),
+            ClientToMaster::RequestMasterState { .. }
+            | ClientToMaster::RequestApplication { .. }
+            | ClientToMaster::RequestReadyz
+            | ClientToMaster::RequestSubmitDriver(_)
+            | ClientToMaster::RequestDriverStatus { .. }
+            | ClientToMaster::RequestHistory { .. } => unreachable!("everybody admitted may ask and submit"),
+        };
+        let by = message.requester().map(Requester::name);
+        Self::of(peer, by, action, target).ends(Verdict::Refused, None, why)
     }
 
     fn of(peer: PeerId, by: Option<&str>, action: Action, target: &str) -> Self {

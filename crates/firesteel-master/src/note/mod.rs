@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB, Resources};
-use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_protocol::machine::Violation;
 use firesteel_protocol::messages::{
     ApplicationEnd, DriverState, EarlyEnd, ExecutorState, Impairment, LossReason, RefusedRegistration,
+    StateId,
 };
 use firesteel_protocol::time::Timestamp;
 
@@ -30,6 +31,20 @@ pub enum Note {
     /// All Workers and applications that were away after a restart of the Master have returned, or are lost.
     #[note(Info, "all Workers and applications are back")]
     Recovered,
+    #[note(
+        Warn,
+        "the connection of {worker} ended: it keeps {} and gets nothing new until it returns within {} s",
+        none_or(*executors, "executor"),
+        within.as_secs_f64()
+    )]
+    WorkerAway { worker: WorkerId, executors: usize, within: Duration },
+    #[note(
+        Warn,
+        "the connection of the driver of {app} ended: {app} keeps its executors and gets no new ones until the driver \
+         returns within {} s",
+        within.as_secs_f64()
+    )]
+    ApplicationAway { app: AppId, within: Duration },
     #[note(Info, "{worker} is shutting down: it gets no more executors")]
     WorkerLeaving { worker: WorkerId },
     #[note(Warn, "refused {worker:?}: {reason}")]
@@ -73,6 +88,8 @@ pub enum Note {
     ApplicationRegistered { app: AppId, name: String },
     #[note(Warn, "refused an application ({name}): {reason}")]
     ApplicationRefused { name: String, reason: String },
+    #[note(Warn, "ignored the hosts that {app} prefers: {reason}")]
+    PreferencesRefused { app: AppId, reason: String },
     #[note(if matches!(end, ApplicationEnd::Finished { .. }) { Info } else { Warn }, "removed {app}: {end}")]
     ApplicationRemoved { app: AppId, end: ApplicationEnd },
     #[note(Info, "{user:?} submitted {driver}")]
@@ -131,7 +148,7 @@ pub enum Note {
     /// stores its state.
     #[note(
         Warn,
-        "{worker} runs {} that this Master has no record of: it started with new, empty state in {place}. {}",
+        "{worker} runs {} that this Master has no record of: its state in {place} is new, or older than they are. {}",
         executors_and_drivers(*executors as u64, *drivers as u64),
         Advice(*remaining)
     )]
@@ -139,11 +156,26 @@ pub enum Note {
     /// The driver of an application that is not in this Master's state gets no answer for a while.
     #[note(
         Warn,
-        "{app} has returned with {}, but this Master has no record of it: it started with new, empty state in {place}. {}",
+        "{app} has returned with {}, but this Master has no record of it: its state in {place} is new, or older than it is. {}",
         counted(*executors, "executor"),
         Advice(*remaining)
     )]
     ForeignDriverWaits { app: AppId, executors: usize, place: String, remaining: Duration },
+    /// There is evidence of decisions that are not in this Master's state.
+    #[note(
+        Warn,
+        "the state in {place} is older than what others know: it ends at {ended}, and {evidence}. It is an old copy, or \
+         has lost its end. The decisions in between are lost. The executors of each application that it has number \
+         on from {next}, so that none is given twice. To go on without loss, stop this Master now and start it with the latest state"
+    )]
+    StateIsOlder { place: String, ended: Timestamp, evidence: Box<Evidence>, next: ExecutorId },
+    /// The driver has executors, and has served another state.
+    #[note(
+        Warn,
+        "{app} gets no answer: it has executors of a Master with state {theirs}, and this Master has state {ours}. They keep \
+         running. If this Master was started with the state of another cluster, start it with its own"
+    )]
+    OtherStatesDriver { app: AppId, theirs: StateId, ours: StateId },
     /// A user or a program asked for a change.
     #[note(Info, "{_0}")]
     Audited(#[mentions] Box<Audit>),
@@ -176,6 +208,17 @@ pub enum Ignored {
     OddDriverState { driver: DriverId, state: DriverState },
     #[note(Warn, "it reports {driver}, which does not run on this Worker")]
     UnknownDriver { driver: DriverId },
+}
+
+/// What shows that a state is older.
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
+pub enum Evidence {
+    /// The peer remembers this later moment of the state.
+    #[display("{who} was told of decisions until {seen}")]
+    Mark { who: String, seen: Timestamp },
+    /// The peer names an executor with a higher number than this state has given.
+    #[display("{who} knows of later executors of {app}")]
+    Executor { who: String, app: AppId },
 }
 
 /// What the user can do about executors of another Master's state, which are left alone for this time.

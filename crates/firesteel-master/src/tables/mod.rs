@@ -6,6 +6,7 @@ pub(crate) mod capacity;
 pub(crate) mod drivers;
 pub(crate) mod executors;
 pub(crate) mod history;
+pub(crate) mod lineage;
 pub(crate) mod link;
 pub(crate) mod long_sorted;
 pub(crate) mod merged;

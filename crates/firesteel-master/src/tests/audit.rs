@@ -41,15 +41,19 @@ fn submission(user: &str, cores: i64) -> ClientToMaster {
 }
 
 fn kill_app(app: &str, by: &str) -> ClientToMaster {
-    ClientToMaster::KillApplication { app: app.to_owned(), by: by.to_owned() }
+    ClientToMaster::KillApplication { app: app.to_owned(), by: admin(by) }
 }
 
 fn kill_driver(driver: &str) -> ClientToMaster {
-    ClientToMaster::RequestKillDriver { driver: DriverId::new(driver), by: "ann@host".to_owned() }
+    ClientToMaster::RequestKillDriver { driver: DriverId::new(driver), by: admin("ann@host") }
 }
 
 fn decommission(which: &str) -> ClientToMaster {
-    ClientToMaster::DecommissionWorkers { which: which.to_owned(), within_millis: None }
+    ClientToMaster::DecommissionWorkers {
+        which: which.to_owned(),
+        within_millis: None,
+        by: admin("ann@host"),
+    }
 }
 
 #[test]
@@ -76,7 +80,7 @@ fn each_request_that_changes_something_leaves_one_audit_line_with_its_outcome() 
             "ann@host: kill-driver \"driver-1\": refused: no driver has this id".to_owned(),
         ),
         (
-            ClientToMaster::RequestKillAllDrivers { by: "ann@host".to_owned() },
+            ClientToMaster::RequestKillAllDrivers { by: admin("ann@host") },
             "ann@host: kill-all-drivers \"all\": done: 1 driver".to_owned(),
         ),
         (kill_app("test", "ann@host"), format!("ann@host: kill-application \"test\": done: {}", app())),
@@ -88,17 +92,64 @@ fn each_request_that_changes_something_leaves_one_audit_line_with_its_outcome() 
             kill_app("nobody", ""),
             "-: kill-application \"nobody\": refused: no application has this id or name".to_owned(),
         ),
-        (decommission("host1"), "-: decommission-workers \"host1\": done: w1".to_owned()),
+        (decommission("host1"), "ann@host: decommission-workers \"host1\": done: w1".to_owned()),
         (
             decommission("w9"),
-            "-: decommission-workers \"w9\": refused: no living Worker has this id or host".to_owned(),
+            "ann@host: decommission-workers \"w9\": refused: no living Worker has this id or host".to_owned(),
         ),
         (
-            ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann@host".to_owned() },
+            ClientToMaster::RequestClearCompletedDriversAndApps { by: admin("ann@host") },
             "ann@host: clear-completed \"all\": done: what had ended is forgotten".to_owned(),
         ),
     ] {
         assert_eq!(bench.client_audited(message), [line]);
+    }
+}
+
+#[test]
+fn whoever_asks_for_more_than_he_may_is_refused_and_changes_nothing() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(4), 4);
+    bench.client_audited(submission("ann", 1));
+    let (before, driver) = (bench.master.image(), DriverId::new("driver-20261120212235-0000"));
+    let requests = |by: &Requester| {
+        let by = by.clone();
+        [
+            ClientToMaster::KillApplication { app: "test".to_owned(), by: by.clone() },
+            ClientToMaster::RequestKillDriver { driver: driver.clone(), by: by.clone() },
+            ClientToMaster::RequestKillAllDrivers { by: by.clone() },
+            ClientToMaster::DecommissionWorkers {
+                which: "host1".to_owned(),
+                within_millis: None,
+                by: by.clone(),
+            },
+            ClientToMaster::RequestClearCompletedDriversAndApps { by },
+        ]
+    };
+    let (app, id) = (app(), &driver);
+    let refusals = [
+        format!(
+            "kill-application \"test\": refused: application {app} belongs to me, and bob may not end it"
+        ),
+        format!("kill-driver \"{id}\": refused: cluster driver {id} belongs to ann, and bob may not end it"),
+        "kill-all-drivers \"all\": refused: bob may not end the cluster drivers of other users".to_owned(),
+        "decommission-workers \"host1\": refused: only an administrator may decommission Workers".to_owned(),
+        "clear-completed \"all\": refused: only an administrator may clear what has ended".to_owned(),
+    ];
+    for (rights, refused) in [(Rights::None, 0..5), (Rights::Own, 0..5), (Rights::Modify, 3..5)] {
+        let all = requests(&Requester::new("bob@host", rights));
+        for (message, line) in all.into_iter().zip(&refusals).skip(refused.start) {
+            assert_eq!(bench.client_audited(message), [format!("bob@host: {line}")], "{rights}");
+        }
+    }
+    assert_eq!(bench.master.image(), before);
+    let (me, ann) = (Requester::new("me@host", Rights::Own), Requester::new("ann", Rights::Own));
+    let [kill_app, ..] = requests(&me);
+    let [_, kill_driver, ..] = requests(&ann);
+    for message in [kill_app, kill_driver] {
+        let lines = bench.client_audited(message);
+        assert!(lines.len() == 1 && lines[0].contains("\": done: "), "{lines:?}");
     }
 }
 

@@ -15,7 +15,7 @@ impl Bench {
     }
 
     fn kill_application(&mut self, which: &str) -> Vec<Effect> {
-        self.client_says(ClientToMaster::KillApplication { app: which.to_owned(), by: "ann".to_owned() })
+        self.client_says(ClientToMaster::KillApplication { app: which.to_owned(), by: admin("ann") })
     }
 
     fn answer(&mut self, which: &str, from: u32) -> ApplicationAnswer {
@@ -61,7 +61,8 @@ fn workers_that_are_asked_to_leave_get_no_more_executors_and_are_told_each_time(
     bench.worker(2, 8);
     bench.application(Some(4), 4);
     let ask = |bench: &mut Bench, which: &str, within_millis| {
-        bench.client_says(ClientToMaster::DecommissionWorkers { which: which.to_owned(), within_millis })
+        let (which, by) = (which.to_owned(), admin("ann"));
+        bench.client_says(ClientToMaster::DecommissionWorkers { which, within_millis, by })
     };
     let answer = |answer| Effect::Send {
         peer: CLIENT,
@@ -134,7 +135,7 @@ fn whoever_killed_an_application_has_a_short_plain_name() {
     let mut bench = Bench::new(Config::default());
     bench.application(None, 1);
     let by = format!("\u{1b}[2J{}", "x".repeat(10_000));
-    bench.client_says(ClientToMaster::KillApplication { app: app().to_string(), by });
+    bench.client_says(ClientToMaster::KillApplication { app: app().to_string(), by: admin(&by) });
     let end = bench.master.view().completed[0].end.clone().expect("it says why");
     assert!(end.len() < 300 && !end.contains('\u{1b}'), "{end:?}");
 }

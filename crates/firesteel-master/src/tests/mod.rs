@@ -13,18 +13,18 @@ use firesteel_protocol::process::{Command, ExitStatus, StartFailure, StartStep};
 
 use super::*;
 
+mod absences;
 mod applications;
 mod audit;
 mod clients;
-mod cluster_driver_addresses;
 mod cluster_drivers;
-mod ended_cluster_drivers;
 mod exclusions;
 mod executors;
 mod flaws;
 mod global_exclusion;
 mod impairments;
 mod labels;
+mod memory;
 mod nights;
 mod policies;
 mod recovery;
@@ -36,6 +36,11 @@ const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 /// The port of all Workers.
 const PORT: u16 = 7078;
 const DRIVER: PeerId = PeerId(100);
+
+/// Somebody with this name who may do everything.
+fn admin(name: &str) -> Requester {
+    Requester::new(name, Rights::Admin)
+}
 
 /// A Master under test, with the present time.
 struct Bench {
@@ -167,7 +172,10 @@ fn to_driver(message: MasterToDriver) -> Effect {
 fn registered(peer: u64, duplicate: bool) -> Effect {
     let master_url = "spark://localhost:7077".to_owned();
     let (heartbeat_millis, web_address) = (15_000, None);
-    to_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address })
+    to_worker(
+        peer,
+        MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address, mark: None },
+    )
 }
 
 fn confirmation(max_cores: Cores) -> Effect {
@@ -176,6 +184,7 @@ fn confirmation(max_cores: Cores) -> Effect {
         master_url: "spark://localhost:7077".to_owned(),
         max_cores,
         first_executor: ExecutorId(0),
+        mark: None,
     })
 }
 
@@ -192,6 +201,7 @@ fn order(executor: u32, cores: i64) -> ExecutorLaunch {
             directory: TaskDirectory::Executor,
             files: None,
         }),
+        mark: None,
     }
 }
 

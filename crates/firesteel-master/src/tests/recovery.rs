@@ -186,7 +186,7 @@ fn a_worker_that_was_asked_to_leave_is_asked_again_when_it_returns_and_by_the_sa
         let mut bench = Bench::new(Config::default());
         bench.worker(1, 8);
         let (which, within_millis) = ("w1".to_owned(), Some(5_000));
-        bench.client_says(ClientToMaster::DecommissionWorkers { which, within_millis });
+        bench.client_says(ClientToMaster::DecommissionWorkers { which, within_millis, by: admin("ann") });
         if is_restarted {
             bench.restart();
         }
@@ -316,10 +316,10 @@ fn a_worker_at_the_address_of_one_that_is_away_replaces_it() {
 fn an_application_that_was_killed_while_its_driver_was_away_does_not_begin_again() {
     let mut bench = two_executors();
     bench.restart();
-    let (which, by) = (app().to_string(), "ann@host".to_owned());
+    let (which, by) = (app().to_string(), admin("ann@host"));
     let message = Inbound::Client(ClientToMaster::KillApplication { app: which, by: by.clone() });
     bench.apply(Event::Received { peer: PeerId(300), arrived: bench.now, message });
-    let removed = MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed { by });
+    let removed = MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed { by: by.to_string() });
     assert_eq!(bench.resume(&[0, 1], "token"), [to_driver_again(removed)]);
 }
 

@@ -65,6 +65,7 @@ fn a_worker_is_told_where_the_master_serves_http() {
         heartbeat_millis: 15_000,
         duplicate: false,
         web_address: Some(address.clone()),
+        mark: None,
     };
     assert_eq!(bench.worker(1, 8), [to_worker(1, confirmation)]);
     assert_eq!(bench.master.view().web_address, Some(address));
@@ -186,7 +187,7 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
     };
     assert_eq!(past_driver(&mut bench), Some(used));
     // The usage is kept with the cluster driver when the driver leaves the list.
-    bench.client(ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann".to_owned() });
+    bench.client(ClientToMaster::RequestClearCompletedDriversAndApps { by: admin("ann") });
     assert_eq!(past_driver(&mut bench), Some(used));
 }
 

@@ -282,8 +282,9 @@ pub enum RefusedDriver {
     /// The Master of an application on YARN has no Workers.
     #[display("this Master has no Workers: it belongs to an application on YARN")]
     NoWorkers,
+    /// Its custom resources are unsound, or it would exceed what the Master keeps.
     #[display("{why}")]
-    Resources { why: String },
+    Unsound { why: String },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use firesteel_placement::{Cores, ExecutorLimit, Policy};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationFiles, Relaunch, ResourceProfile, TaskDirectory};
+use super::{ApplicationFiles, Relaunch, ResourceProfile, StateMark, TaskDirectory};
 use crate::ids::ExecutorId;
 use crate::process::executor_command::ExecutorCommand;
 use crate::secret::Secret;
@@ -44,6 +44,10 @@ pub struct ApplicationDescription {
     /// Data that a restarted Master needs to call the driver, in the driver's own protocol. Empty: the driver
     /// reconnects by itself.
     pub callback: Bytes,
+    /// For each of the latest states of Masters, the latest moment that the driver has been told of. A driver of an
+    /// earlier release has none.
+    #[serde(default)]
+    pub seen: Vec<StateMark>,
 }
 
 impl ApplicationDescription {
@@ -71,6 +75,7 @@ impl ApplicationDescription {
             first_executor: first,
             token: Secret::default(),
             callback: Bytes::new(),
+            seen: Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::wire::Message;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ExecutorToDriver {
-    /// The first message on the connection: the executor is ready for tasks.
+    /// The first message on each connection: the executor is ready for tasks, or it is back after its connection broke.
     RegisterExecutor {
         app: AppId,
         executor: ExecutorId,
@@ -22,6 +22,11 @@ pub enum ExecutorToDriver {
         resources: Resources,
         /// The application's secret, which the executor was started with.
         secret: Secret,
+        /// How many messages of the driver the executor has received on its earlier connections, as an
+        /// [`Exchange`](crate::exchange::Exchange) counts. `None`: the executor does not come back after its connection
+        /// broke.
+        #[serde(default)]
+        received: Option<u64>,
     },
     /// An attempt's state has changed. `Ended` comes after the last `TaskOutput`.
     StatusUpdate { attempt: AttemptId, state: TaskState },
@@ -33,8 +38,16 @@ pub enum ExecutorToDriver {
         /// The output's bytes, at least one.
         bytes: Bytes,
     },
-    /// Shows that the executor is alive. The executor sends one at each interval of [`HeartbeatRules`].
-    Heartbeat,
+    /// Shows that the executor is alive. The executor sends one at each interval of [`HeartbeatRules`], and when it has
+    /// to acknowledge much.
+    Heartbeat {
+        /// How many messages of the driver the executor has received on all its connections.
+        #[serde(default)]
+        received: u64,
+        /// Whether this is the executor's last message: it ends and does not come back.
+        #[serde(default)]
+        ends: bool,
+    },
     /// The machine does not have enough processes, open files or memory to start this attempt. The attempt does not
     /// count. For now, the executor can take fewer tasks.
     TaskGivenBack {
@@ -46,7 +59,14 @@ pub enum ExecutorToDriver {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToExecutor {
-    RegisteredExecutor(HeartbeatRules),
+    /// The driver accepts the executor. The messages that follow on this connection are those that the executor has not
+    /// received.
+    RegisteredExecutor {
+        rules: HeartbeatRules,
+        /// How many messages of the executor the driver has received on earlier connections.
+        #[serde(default)]
+        received: u64,
+    },
     /// The driver refuses the executor, which then ends.
     RegisterExecutorFailed(RefusedExecutor),
     LaunchTask {
@@ -66,17 +86,55 @@ pub enum DriverToExecutor {
         bytes: u64,
     },
     StopExecutor,
-    /// Shows that the driver is alive. The driver sends one at each interval of [`HeartbeatRules`].
-    Heartbeat,
+    /// Shows that the driver is alive. The driver sends one at each interval of [`HeartbeatRules`], and when it has to
+    /// acknowledge much.
+    Heartbeat {
+        /// How many messages of the executor the driver has received on all its connections.
+        #[serde(default)]
+        received: u64,
+    },
 }
 
-/// How often an executor and its driver send heartbeats to each other.
+/// How often an executor and its driver send heartbeats to each other, and how long each waits for the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeartbeatRules {
     /// Each side sends the other a heartbeat at this interval, in milliseconds.
     pub interval_millis: u64,
     /// An executor ends if it has received nothing from its driver for this time, in milliseconds.
     pub patience_millis: u64,
+    /// How long both sides wait for the executor to come back after their connection broke, in milliseconds. 0: the end
+    /// of the connection is the end of the executor.
+    #[serde(default)]
+    pub away_millis: u64,
+}
+
+impl ExecutorToDriver {
+    /// The size of the message's bulk, if an [`Exchange`](crate::exchange::Exchange) counts and retains the message.
+    /// `None`: the message belongs to one connection.
+    #[must_use]
+    pub fn counted(&self) -> Option<usize> {
+        match self {
+            Self::RegisterExecutor { .. } | Self::Heartbeat { .. } => None,
+            Self::StatusUpdate { .. } | Self::TaskGivenBack { .. } => Some(0),
+            Self::TaskOutput { bytes, .. } => Some(bytes.len()),
+        }
+    }
+}
+
+impl DriverToExecutor {
+    /// The size of the message's bulk, if an [`Exchange`](crate::exchange::Exchange) counts and retains the message.
+    /// `None`: the message belongs to one connection.
+    #[must_use]
+    pub fn counted(&self) -> Option<usize> {
+        match self {
+            Self::RegisteredExecutor { .. }
+            | Self::RegisterExecutorFailed(_)
+            | Self::StopExecutor
+            | Self::Heartbeat { .. } => None,
+            Self::LaunchTask { spec, .. } => Some(spec.stdin.len()),
+            Self::KillTask { .. } | Self::OutputCredit { .. } => Some(0),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationDescription, ExecutorState, LossReason, Outcome, UnsoundGang};
+use super::{ApplicationDescription, ExecutorState, LossReason, Outcome, StateMark, UnsoundGang};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::wire::Message;
 
@@ -41,6 +41,18 @@ pub enum DriverToMaster {
     /// `ExecutorAdded` and `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here
     /// that has ended. Any other Master registers the application as a new one, or reports how it ended.
     ResumeApplication(Resumption),
+}
+
+impl DriverToMaster {
+    /// Names this user as the one to whom the application belongs, in the place of the one that the driver says.
+    pub fn set_user(&mut self, user: &str) {
+        let (Self::RegisterApplication(description)
+        | Self::ResumeApplication(Resumption { description, .. })) = self
+        else {
+            return;
+        };
+        user.clone_into(&mut description.user);
+    }
 }
 
 impl DriverToMaster {
@@ -252,6 +264,9 @@ pub enum MasterToDriver {
         /// Executors with lower numbers belonged to an earlier attempt at the application and no longer exist. A Master
         /// sends 0.
         first_executor: ExecutorId,
+        /// How far the Master's state goes. `None`: the Master keeps no state, or is of an earlier release.
+        #[serde(default)]
+        mark: Option<StateMark>,
     },
     ExecutorAdded {
         executor: ExecutorId,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
 use crate::byte_text;
+use crate::secret::Secret;
 use crate::wire::Message;
 
 /// The maximum number of files of an application. An archive counts as one.
@@ -23,6 +24,9 @@ pub struct ApplicationFiles {
     pub source: Address,
     /// The files, at most [`MOST_FILES`], with distinct names.
     pub files: Vec<FileDescription>,
+    /// The application's secret, with which Workers fetch the files. `None`: they are fetched in the clear.
+    #[serde(default)]
+    pub secret: Option<Secret>,
 }
 
 /// One file, as it was when the application was submitted.
@@ -163,7 +167,11 @@ mod tests {
             length: u64::MAX,
             sha256: Sha256([7; 32]),
         };
-        ApplicationFiles { source: Address::new("me", 7100), files: names.into_iter().map(file).collect() }
+        ApplicationFiles {
+            source: Address::new("me", 7100),
+            files: names.into_iter().map(file).collect(),
+            secret: None,
+        }
     }
 
     #[test]

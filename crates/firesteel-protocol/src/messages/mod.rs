@@ -1,7 +1,7 @@
 //! The messages between the state machines. There is one file for each pair of machines. The names are Spark's.
 //!
 //! The order of fields and variants is part of the protocol (see [`crate::wire`]) and never changes. New variants are
-//! added at the end of an enum. The module `additions` lists which [version](crate::version) added them.
+//! added at the end of an enum, and new fields at the end of a variant or struct.
 
 mod application;
 mod client;
@@ -19,6 +19,7 @@ mod report;
 mod reserved_room;
 mod shared;
 mod state;
+mod state_mark;
 mod totals;
 mod worker_master;
 
@@ -29,8 +30,8 @@ pub use application::{
 };
 pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, ExecutorView, Impairment,
-    MasterToClient, MasterView, RunningDriver, RunningExecutor, WorkerState, WorkerToClient, WorkerView,
-    WorkerViewOfItself,
+    MasterToClient, MasterView, Requester, Rights, RunningDriver, RunningExecutor, WorkerState,
+    WorkerToClient, WorkerView, WorkerViewOfItself,
 };
 pub use cluster_driver::{
     DRIVER_NAME, DriverDescription, DriverError, DriverLaunch, DriverLocation, DriverReport, DriverRestarts,
@@ -64,6 +65,7 @@ pub use reserved_room::ReservedRoom;
 pub use shared::Shared;
 pub use state::{PageSize, StateCursor, StateHead, StatePage, StateRow, StateTotals};
 pub use state::{Step, page};
+pub use state_mark::{GivenNumbers, MOST_STATES, RunId, StateId, StateMark};
 pub use totals::{ClusterTotals, ShareState, WorkerShare};
 pub use worker_master::{
     Bounded, ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered,

@@ -72,6 +72,9 @@ pub struct StateHead {
     pub lag_millis: u64,
     /// The number of rows when the Master made the page.
     pub totals: StateTotals,
+    /// Whether other machines can connect to the Master without a secret.
+    #[serde(default)]
+    pub is_exposed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,8 @@ use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationFiles, DriverLaunch, DriverReport, ExecutorState, Shared, TaskDirectory, Used, WorkerReport,
+    ApplicationFiles, DriverLaunch, DriverReport, ExecutorState, Shared, StateId, StateMark, TaskDirectory,
+    Used, WorkerReport,
 };
 use crate::address::Address;
 use crate::ids::{AppId, DriverId, ExecutorKey, ProfileId, WorkerId};
@@ -109,6 +110,10 @@ pub struct WorkerDescription {
     /// Data that a restarted or new Master needs to call the Worker, in the Worker's own protocol. Empty: the Worker
     /// reconnects by itself.
     pub callback: Bytes,
+    /// For each of the latest states of Masters, the latest moment that the Worker has been told of. A Worker of an
+    /// earlier release has none.
+    #[serde(default)]
+    pub seen: Vec<StateMark>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,7 +132,8 @@ impl WorkerDescription {
         let Address { host, port } = address;
         let Offered { cores, memory, resources } = offered;
         let (work_dir, token, label, callback) = (work_dir.into(), Secret::default(), None, Bytes::new());
-        Self { id, host, port, cores, memory, resources, work_dir, token, label, callback }
+        let seen = Vec::new();
+        Self { id, host, port, cores, memory, resources, work_dir, token, label, callback, seen }
     }
 
     #[must_use]
@@ -148,8 +154,7 @@ impl WorkerDescription {
     /// The length of the description's longest text, in bytes.
     #[must_use]
     pub fn longest_text(&self) -> usize {
-        let Self { id: _, host, port: _, cores: _, memory: _, resources, work_dir, token, label, callback } =
-            self;
+        let Self { host, resources, work_dir, token, label, callback, .. } = self;
         // Spark's Workers send a callback of about 2 KiB, which is allowed even if the limit on texts is lower.
         let callback = if callback.len() > MOST_CALLBACK { callback.len() } else { 0 };
         let label = label.as_ref().map_or(0, Label::length);
@@ -189,6 +194,9 @@ pub enum MasterToWorker {
         /// The URL at which the Master serves HTTP. `None`: it does not serve HTTP.
         #[serde(deserialize_with = "short_if_any")]
         web_address: Option<String>,
+        /// How far the Master's state goes. `None`: the Master keeps no state, or is of an earlier release.
+        #[serde(default)]
+        mark: Option<StateMark>,
     },
     /// The Master refuses the Worker, which then ends.
     RegisterWorkerFailed(RefusedRegistration),
@@ -232,6 +240,9 @@ pub struct ExecutorLaunch {
     pub resources: Resources,
     /// The work that the executor runs. Encoded orders share it, so only short fields may follow.
     pub work: Shared<ExecutorWork>,
+    /// How far the Master's state goes with this launch.
+    #[serde(default)]
+    pub mark: Option<StateMark>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -272,6 +283,14 @@ pub enum RefusedRegistration {
         /// The maximum that the Master accepts.
         most: u64,
     },
+    /// The Worker has served a Master with another state, and this Master's state is not new. A release that does not
+    /// know this refusal remembers no state, so it is never refused in this way.
+    #[display(
+        "the Worker serves a Master with state {theirs}, and this Master has state {ours}. Its executors keep running. If \
+         this Master was started with the state of another cluster, start it with its own; to give the Worker to this \
+         Master, restart the Worker"
+    )]
+    OtherState { theirs: StateId, ours: StateId },
 }
 
 /// The values in a Worker's registration that the Master's settings limit.

@@ -277,14 +277,14 @@ impl StartFailure {
 }
 
 /// A process that was not started, as seen by the daemon that tried to start it. Peers receive only the failure.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotStarted {
     pub failure: StartFailure,
     pub fault: Fault,
 }
 
 /// Who is at fault that a process was not started, as far as the operating system's error shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
     /// The command is at fault, or it is unknown who is.
     Command,

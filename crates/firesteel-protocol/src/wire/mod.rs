@@ -27,6 +27,14 @@ pub const fn preamble(version: Version) -> [u8; 8] {
     [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', version.0]
 }
 
+/// The first bytes that both sides of an encrypted connection send, in the clear.
+#[must_use]
+pub const fn encrypted_preamble(version: Version) -> [u8; 8] {
+    let mut bytes = preamble(version);
+    bytes[4] = b'E';
+    bytes
+}
+
 /// The largest frame during the handshake, in bytes. The limit keeps an unknown peer from making a daemon reserve more
 /// memory.
 pub const MAX_HELLO: usize = 4 << 10;
@@ -53,8 +61,7 @@ pub struct Hello {
     pub role: Role,
     /// The sender's name for log lines: an id, a host and port, or a program's name.
     pub name: String,
-    /// Only in a local cluster: a nonce, and a proof from the side that opened the connection (`admission` in
-    /// `firesteel-host`). Empty elsewhere.
+    /// Always empty. Earlier versions proved here that they belonged to a local cluster.
     pub challenge: Bytes,
     /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 if the sender is a Master that was not
     /// elected, or has another role.
@@ -112,22 +119,30 @@ pub enum PreambleError {
     Version { theirs: Version },
 }
 
-/// The version that a peer's preamble names.
+/// A peer's preamble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preamble {
+    pub version: Version,
+    pub is_encrypted: bool,
+}
+
+/// Reads a peer's preamble.
 ///
 /// # Errors
 /// The preamble belongs to another protocol.
-pub fn read_preamble(found: [u8; 8]) -> Result<Version, PreambleError> {
+pub fn read_preamble(found: [u8; 8]) -> Result<Preamble, PreambleError> {
     if found.starts_with(b"HTTP/") {
         return Err(PreambleError::Http);
     }
     if found.starts_with(&[0x16, 0x03]) {
         return Err(PreambleError::Tls);
     }
-    let [name @ .., theirs] = found;
-    if name != PREAMBLE[..7] {
-        return Err(PreambleError::Foreign);
+    let version = Version(found[7]);
+    match found {
+        plain if plain == preamble(version) => Ok(Preamble { version, is_encrypted: false }),
+        encrypted if encrypted == encrypted_preamble(version) => Ok(Preamble { version, is_encrypted: true }),
+        _ => Err(PreambleError::Foreign),
     }
-    Ok(Version(theirs))
 }
 
 /// A frame that holds no valid message.
@@ -366,7 +381,10 @@ mod tests {
     #[test]
     fn only_our_own_preamble_passes() {
         for version in [Version::OLDEST, Version::CURRENT, Version(255)] {
-            assert_eq!(read_preamble(preamble(version)), Ok(version));
+            let plain = Preamble { version, is_encrypted: false };
+            assert_eq!(read_preamble(preamble(version)), Ok(plain));
+            let encrypted = Preamble { version, is_encrypted: true };
+            assert_eq!(read_preamble(encrypted_preamble(version)), Ok(encrypted));
         }
         assert_eq!(read_preamble(*b"GET / HT"), Err(PreambleError::Foreign));
         assert_eq!(read_preamble(*b"HTTP/1.1"), Err(PreambleError::Http));

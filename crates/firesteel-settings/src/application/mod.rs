@@ -84,6 +84,9 @@ pub struct ApplicationSettings {
     /// How long a disconnected executor may take to end before it counts as lost, from
     /// `spark.standalone.executorRemoveDelayOnDisconnection`; 5 s by default.
     pub loss_delay: Duration,
+    /// How long an executor may take to return after its connection broke, from `firesteel.executor.awayTimeout`; 30 s
+    /// by default.
+    pub away_timeout: Duration,
     /// How long an executor may take to register, from `firesteel.driver.executorTimeout`; 120 s by default.
     pub executor_timeout: Duration,
     /// The times from `spark.executor.heartbeatInterval`, `spark.network.timeout` and
@@ -154,6 +157,7 @@ impl ApplicationSettings {
                 .read(keys::FATAL_EXIT_CODES, EXIT_CODES, |text| text.parse().ok())?
                 .unwrap_or_else(|| [TIMED_OUT].into_iter().collect()),
             loss_delay: seconds(keys::REMOVE_DELAY, 5)?,
+            away_timeout: seconds(keys::EXECUTOR_AWAY_TIMEOUT, 30)?,
             executor_timeout: properties
                 .period(keys::EXECUTOR_TIMEOUT, Unit::Seconds)?
                 .unwrap_or(Duration::from_secs(120)),
@@ -311,6 +315,7 @@ mod tests {
             max_task_failures: 4,
             fatal_exit_codes: [124].into_iter().collect(),
             loss_delay: Duration::from_secs(5),
+            away_timeout: Duration::from_secs(30),
             executor_timeout: Duration::from_secs(120),
             heartbeats: Heartbeats::default(),
             starvation_timeout: Duration::from_secs(15),
@@ -370,6 +375,7 @@ mod tests {
             "firesteel.task.fatalExitCodes=2,64-66",
             "spark.standalone.executorRemoveDelayOnDisconnection=1s",
             "spark.starvation.timeout=2",
+            "firesteel.executor.awayTimeout=0",
             "firesteel.driver.executorTimeout=1min",
             "spark.executor.heartbeatInterval=2000",
             "spark.network.timeout=30",
@@ -411,6 +417,7 @@ mod tests {
             max_task_failures: 1,
             fatal_exit_codes: [2, 64, 65, 66].into_iter().collect(),
             loss_delay: Duration::from_secs(1),
+            away_timeout: Duration::ZERO,
             executor_timeout: Duration::from_secs(60),
             heartbeats: Heartbeats {
                 interval: Duration::from_secs(2),

@@ -1,14 +1,20 @@
 //! The settings of a daemon's HTTP port, which may be switched off.
 
+use super::tls::TlsSettings;
+use super::token_key::TokenKey;
 use crate::keys;
 use crate::properties::{Properties, Property, SettingError};
 
 /// The HTTP port of a daemon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
     pub port: HttpPort,
     /// The number of further ports to try if the port is in use.
     pub retries: u16,
+    /// `None`: HTTP is served in the clear.
+    pub tls: Option<TlsSettings>,
+    /// The key of the tokens that admit those who ask. `None`: there are no tokens.
+    pub token_key: Option<TokenKey>,
 }
 
 /// The port for HTTP. Port 0 means any free port.
@@ -22,7 +28,7 @@ pub enum HttpPort {
 }
 
 impl HttpSettings {
-    pub const OFF: Self = Self { port: HttpPort::Off, retries: 0 };
+    pub const OFF: Self = Self { port: HttpPort::Off, retries: 0, tls: None, token_key: None };
 
     /// The settings of a Master. A Master that listens on any free port also serves HTTP on any free port, unless a
     /// port is set.
@@ -51,10 +57,10 @@ impl HttpSettings {
         let port = properties.read(keys::REST_PORT, EXPECTED, |text| text.parse().ok())?.unwrap_or(6066);
         match properties.boolean(keys::REST_ENABLED)? {
             Some(true) => {
-                for key in ["spark.master.rest.filters", "spark.master.rest.allowedAppResourcePatterns"] {
-                    refuse_filters(properties, key, "the REST port", REST_INSTEAD)?;
-                }
-                Ok(Self { port: HttpPort::Chosen(port), retries: retries(properties)? })
+                refuse_patterns(properties)?;
+                let token_key = TokenKey::of(properties, keys::REST_FILTERS, REST)?;
+                let (port, retries) = (HttpPort::Chosen(port), retries(properties)?);
+                Ok(Self { port, retries, tls: None, token_key })
             }
             Some(false) | None => Ok(Self::OFF),
         }
@@ -66,26 +72,30 @@ impl HttpSettings {
             "none" => Some(HttpPort::Off),
             port => port.parse().ok().map(HttpPort::Chosen),
         })?;
-        if port != Some(HttpPort::Off) {
-            refuse_filters(properties, "spark.ui.filters", "the pages", PAGES_INSTEAD)?;
-        }
-        Ok(Self { port: port.unwrap_or(HttpPort::Default(default)), retries: retries(properties)? })
+        let token_key = match port {
+            Some(HttpPort::Off) => None,
+            Some(_) | None => TokenKey::of(properties, keys::UI_FILTERS, PAGES)?,
+        };
+        let (port, tls) = (port.unwrap_or(HttpPort::Default(default)), TlsSettings::of(properties)?);
+        Ok(Self { port, retries: retries(properties)?, tls, token_key })
     }
 }
+
+/// What filters of the REST port protect, and what to do without them.
+const REST: (&str, &str) = ("the REST port", REST_INSTEAD);
 
 const REST_INSTEAD: &str = "remove it and put a server with authentication in front of the port, or do not serve REST \
                             (spark.master.rest.enabled=false)";
 
+/// What filters of the pages protect, and what to do without them.
+const PAGES: (&str, &str) = ("the pages", PAGES_INSTEAD);
+
 const PAGES_INSTEAD: &str = "remove it and put a server with authentication in front of the port, or serve no pages (--webui-port none)";
 
-/// Refuses properties that restrict access in Spark. Otherwise an operator would believe that they restrict access
-/// here, too.
-fn refuse_filters(
-    properties: &Properties,
-    key: &'static str,
-    served: &'static str,
-    instead: &'static str,
-) -> Result<(), SettingError> {
+/// Refuses the patterns of what may be submitted. Otherwise an operator would believe that they restrict it here, too.
+fn refuse_patterns(properties: &Properties) -> Result<(), SettingError> {
+    let key = "spark.master.rest.allowedAppResourcePatterns";
+    let (served, instead) = REST;
     match properties.all(key).next() {
         Some(Property { value, origin }) if !value.trim().is_empty() => {
             let (value, origin) = (value.clone(), origin.clone());
@@ -119,14 +129,17 @@ mod tests {
 
     #[test]
     fn the_ports_are_spark_s_unless_another_is_set() {
-        let settings = |port| Ok(HttpSettings { port, retries: 16 });
+        let settings = |port| Ok(HttpSettings { port, retries: 16, tls: None, token_key: None });
         assert_eq!(master(&[], false), settings(HttpPort::Default(8080)));
         assert_eq!(master(&[], true), settings(HttpPort::Default(0)));
         assert_eq!(master(&["spark.master.ui.port=4040"], true), settings(HttpPort::Chosen(4040)));
         assert_eq!(master(&["spark.master.ui.port=none"], false), settings(HttpPort::Off));
         let properties = Properties::parse(["spark.port.maxRetries=2"]).expect("a pair");
         let worker = HttpSettings::of_worker(&properties, false);
-        assert_eq!(worker, Ok(HttpSettings { port: HttpPort::Default(8081), retries: 2 }));
+        assert_eq!(
+            worker,
+            Ok(HttpSettings { port: HttpPort::Default(8081), retries: 2, tls: None, token_key: None })
+        );
     }
 
     #[test]
@@ -138,7 +151,8 @@ mod tests {
         assert_eq!(rest(&[]), Ok(HttpSettings::OFF));
         assert_eq!(rest(&["spark.master.rest.port=1"]), Ok(HttpSettings::OFF));
         let on = "spark.master.rest.enabled=true";
-        let settings = |port| Ok(HttpSettings { port: HttpPort::Chosen(port), retries: 16 });
+        let settings =
+            |port| Ok(HttpSettings { port: HttpPort::Chosen(port), retries: 16, tls: None, token_key: None });
         assert_eq!(rest(&[on]), settings(6066));
         assert_eq!(rest(&[on, "spark.master.rest.port=0"]), settings(0));
         assert!(rest(&[on, "spark.master.rest.port=none"]).is_err());

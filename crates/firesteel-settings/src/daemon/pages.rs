@@ -35,6 +35,13 @@ fn hosts(text: &str) -> Option<Vec<String>> {
     names.iter().all(|name| is_name(name)).then_some(names)
 }
 
+/// The further host names in this property, and that of the server in front.
+pub(super) fn page_hosts(properties: &Properties, key: &'static str) -> Result<Vec<String>, SettingError> {
+    let allowed = properties.read(key, HOSTS, hosts)?.unwrap_or_default();
+    let proxy = properties.read(keys::UI_REVERSE_PROXY_URL, URL, url)?;
+    Ok(allowed.into_iter().chain(proxy.as_deref().map(host_of)).collect())
+}
+
 fn host_of(url: impl AsRef<str>) -> String {
     let (_, rest) = url.as_ref().split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -51,10 +58,8 @@ impl PageSettings {
         let may_kill = properties.read(keys::UI_KILL_ENABLED, "true or false", |text| text.parse().ok())?;
         let title = properties.read(keys::MASTER_UI_TITLE, "a name", |text| Some(text.to_owned()))?;
         let history = properties.read(keys::HISTORY_SERVER_URL, URL, url)?;
-        let allowed = properties.read(keys::UI_ALLOWED_HOSTS, HOSTS, hosts)?.unwrap_or_default();
-        let proxy = properties.read(keys::UI_REVERSE_PROXY_URL, URL, url)?;
         Ok(Self {
-            hosts: allowed.into_iter().chain(proxy.as_deref().map(host_of)).collect(),
+            hosts: page_hosts(properties, keys::UI_ALLOWED_HOSTS)?,
             may_kill: may_kill.unwrap_or(false),
             title: title.filter(|title| !title.trim().is_empty()),
             history,

@@ -7,7 +7,7 @@ use firesteel_placement::Resources;
 use firesteel_protocol::byte_text;
 use firesteel_worker::Cleanup;
 
-use super::pages::LogLinks;
+use super::pages::{LogLinks, page_hosts};
 use super::resources;
 use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
@@ -21,6 +21,13 @@ pub struct WorkerSettings {
     pub max_registration_retries: u32,
     pub kill_grace: Duration,
     pub driver_kill_grace: Duration,
+    pub control_groups: bool,
+    /// Whether programs of executors may gain privileges, for example by sudo.
+    pub may_gain_privileges: bool,
+    /// Whether the Worker may listen without credentials at addresses that other machines reach.
+    pub is_insecure: bool,
+    /// Whether connections of Spark's executors must be encrypted.
+    pub encrypted_spark: bool,
     /// After how long directories of ended applications are removed, from `spark.worker.cleanup.*`. `None`: never.
     pub cleanup: Option<Cleanup>,
     pub max_disk_percent: u64,
@@ -36,6 +43,8 @@ pub struct WorkerSettings {
     /// The destination of the log links of Spark's executors, from `spark.ui.reverseProxy` and
     /// `spark.ui.reverseProxyUrl`.
     pub log_links: LogLinks,
+    /// Further host names that requests for pages may use for the Worker.
+    pub page_hosts: Vec<String>,
 }
 
 impl WorkerSettings {
@@ -53,6 +62,10 @@ impl WorkerSettings {
             driver_kill_grace: properties
                 .duration(keys::DRIVER_KILL_GRACE, Unit::Seconds)?
                 .unwrap_or(Duration::from_secs(10)),
+            control_groups: properties.boolean(keys::CONTROL_GROUPS)?.unwrap_or(true),
+            may_gain_privileges: properties.boolean(keys::GAIN_PRIVILEGES)?.unwrap_or(false),
+            is_insecure: properties.boolean(keys::INSECURE)?.unwrap_or(false),
+            encrypted_spark: super::master::encrypted_spark(properties)?,
             cleanup: cleanup(properties)?,
             max_disk_percent: properties
                 .read(keys::MAX_DISK_USAGE, "a whole number from 1 to 100", percent)?
@@ -67,6 +80,7 @@ impl WorkerSettings {
             rolling,
             not_rolled,
             log_links: LogLinks::of(properties)?,
+            page_hosts: page_hosts(properties, keys::WORKER_UI_ALLOWED_HOSTS)?,
         })
     }
 }
@@ -113,6 +127,10 @@ mod tests {
             max_registration_retries: 16,
             kill_grace: Duration::from_secs(10),
             driver_kill_grace: Duration::from_secs(10),
+            control_groups: true,
+            may_gain_privileges: false,
+            is_insecure: false,
+            encrypted_spark: false,
             cleanup: Some(Cleanup {
                 interval: Duration::from_secs(1_800),
                 keep: Duration::from_secs(7 * 86_400),
@@ -128,12 +146,17 @@ mod tests {
             rolling: None,
             not_rolled: None,
             log_links: LogLinks::Worker,
+            page_hosts: Vec::new(),
         };
         assert_eq!(parsed(&[]), Ok(defaults.clone()));
         let set = WorkerSettings {
             max_registration_retries: 2,
             kill_grace: Duration::from_millis(5),
             driver_kill_grace: Duration::from_secs(6),
+            control_groups: false,
+            may_gain_privileges: true,
+            is_insecure: true,
+            encrypted_spark: true,
             cleanup: Some(Cleanup {
                 interval: Duration::from_secs(60),
                 keep: Duration::from_secs(3_600),
@@ -153,12 +176,17 @@ mod tests {
             }),
             not_rolled: None,
             log_links: LogLinks::Worker,
+            page_hosts: Vec::new(),
         };
         let pairs = [
             "spark.worker.maxRegistrationRetries=2",
             "firesteel.worker.maxDiskUsage=80",
             "firesteel.worker.killGrace=5ms",
             "spark.worker.driverTerminateTimeout=6s",
+            "firesteel.worker.controlGroups=false",
+            "firesteel.worker.gainPrivileges=true",
+            "firesteel.insecure=true",
+            "spark.network.crypto.enabled=true",
             "spark.worker.cleanup.interval=60",
             "spark.worker.cleanup.appDataTtl=1h",
             "firesteel.worker.cleanup.maxExecutors=5",

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::application::cluster_driver::DriverSettings;
 use super::application::listen::Listen;
 use super::application::yarn::YarnSettings;
+use super::daemon::allowed_peers::AllowedPeers;
 use super::daemon::http::HttpSettings;
 use super::daemon::master;
 use super::daemon::pages::PageSettings;
@@ -181,6 +182,7 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
         Err(SettingError::Expression { error, .. }) => Some(error.to_string()),
         Err(
             error @ (SettingError::NoPair { .. }
+            | SettingError::NoTokenKey
             | SettingError::Unprotected { .. }
             | SettingError::Contradiction { .. }
             | SettingError::TooFewAddresses { .. }),
@@ -188,6 +190,7 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
         // A missing setting may be set elsewhere.
         Err(
             SettingError::NoAddresses { .. }
+            | SettingError::NoPemFile { .. }
             | SettingError::TimeoutTooShort { .. }
             | SettingError::NoneEnded { .. },
         )
@@ -200,9 +203,12 @@ fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError>
         match reader {
             Reader::Master => {
                 master::config(properties, String::new())?;
+                master::encrypted_spark(properties)?;
+                master::is_insecure(properties)?;
                 HttpSettings::of_master(properties, false)?;
                 HttpSettings::of_rest(properties)?;
                 PageSettings::of_master(properties)?;
+                AllowedPeers::of(properties)?;
             }
             Reader::Worker => {
                 WorkerSettings::of(properties)?;
@@ -230,6 +236,8 @@ pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingE
         SettingError::Contradiction { .. }
         | SettingError::TimeoutTooShort { .. }
         | SettingError::NoneEnded { .. }
+        | SettingError::NoPemFile { .. }
+        | SettingError::NoTokenKey
         | SettingError::NoAddresses { .. }
         | SettingError::TooFewAddresses { .. }
         | SettingError::Unprotected { .. } => true,
@@ -312,7 +320,7 @@ mod tests {
     }
 
     /// The properties whose value may be any text.
-    const TEXTS: [&str; 40] = [
+    const TEXTS: [&str; 49] = [
         "spark.deploy.recoveryDirectory",
         "spark.master.rest.host",
         "spark.master.ui.title",
@@ -346,6 +354,18 @@ mod tests {
         "spark.yarn.exclude.nodes",
         "spark.yarn.stagingDir",
         "firesteel.yarn.binary",
+        "firesteel.credentials.file",
+        "spark.authenticate.secret",
+        "spark.ssl.standalone.certChain",
+        "spark.ssl.standalone.privateKey",
+        "spark.ssl.standalone.trustStore",
+        // Of all names of parameters only that of the key counts.
+        "spark.org.apache.spark.ui.JWSFilter.param.NAME",
+        // Read only where REST is served.
+        "spark.master.rest.filters",
+        // Refused without credentials, whatever they are.
+        "spark.authenticate",
+        "spark.network.crypto.enabled",
         "spark.yarn.dist.files",
         "spark.yarn.dist.archives",
         "spark.yarn.rolledLog.includePattern",

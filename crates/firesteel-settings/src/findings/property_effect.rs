@@ -229,8 +229,21 @@ mod tests {
                 let refusal = refused(&format!("{key}=true"), reader).expect_err(key).to_string();
                 assert!(refusal.starts_with(&format!("{key}=true (--conf) is not supported: ")), "{refusal}");
                 assert_eq!(refused(&format!("{key}=False"), reader), Ok(()));
-                assert_eq!(effect(key, "False", reader), PropertyEffect::Harmless);
+                let harmless = effect(key, "False", reader);
+                assert!(
+                    matches!(
+                        harmless,
+                        PropertyEffect::Harmless | PropertyEffect::Read(_) | PropertyEffect::Others(_)
+                    ),
+                    "{harmless}"
+                );
             }
+        }
+        let both =
+            ["firesteel.credentials.file=x", "spark.authenticate=true", "spark.network.crypto.enabled=true"];
+        let secured = Properties::parse(both).expect("they are pairs");
+        for reader in Reader::ALL {
+            assert_eq!(refuse_danger(&secured, reader, ClusterManager::of(&secured, reader)), Ok(()));
         }
         let hidden = refused("spark.authenticate.secret=hush", Reader::Master).expect_err("it is a secret");
         assert!(!hidden.to_string().contains("hush"), "{hidden}");

@@ -75,6 +75,12 @@ const NO_JVM: &str = "Firesteel has no JVM";
 /// The variables that Firesteel reads, and Spark's variables that it ignores. If several variables replace the same
 /// flag, the first variable that is set counts.
 pub const TABLE: &[Variable] = &[
+    row(
+        "FIRESTEEL_CREDENTIALS_FILE",
+        ALL,
+        Role::Property(keys::CREDENTIALS_FILE),
+        "file with the secrets of the cluster",
+    ),
     row("SPARK_MASTER_HOST", MASTER, Role::Flag("--host"), "host name or address to listen on"),
     row("SPARK_MASTER_PORT", MASTER, Role::Flag("--port"), "port to listen on"),
     row("SPARK_WORKER_HOST", WORKER, Role::Flag("--host"), "host name or address to listen on"),

@@ -54,10 +54,25 @@ const DECOMMISSION: &str = "a Worker always obeys firesteel decommission, and is
 
 /// All rows, from special to general: the first row that matches a name counts.
 pub const TABLE: &[Row] = &[
-    row("spark.authenticate*", NoEffect, &["false", ""], "Firesteel has no authentication yet"),
-    row("spark.ssl.*", NoEffect, &["false", ""], "Firesteel has no TLS yet"),
-    row("spark.network.crypto.*", NoEffect, &["false"], "Firesteel has no encryption yet"),
-    row("spark.network.sasl.serverAlwaysEncrypt", NoEffect, &["false"], "Firesteel has no encryption yet"),
+    row(
+        "spark.authenticate*",
+        NoEffect,
+        &["false", ""],
+        "peers prove secrets with firesteel.credentials.file",
+    ),
+    row("spark.ssl.*", NoEffect, &["false", ""], "Firesteel has TLS for its pages alone, with PEM files"),
+    row(
+        "spark.network.crypto.*",
+        NotOurs,
+        &["false"],
+        "a Master or Worker finds out how an application of Spark's encrypts; Firesteel's own encrypt otherwise",
+    ),
+    row(
+        "spark.network.sasl.serverAlwaysEncrypt",
+        NoEffect,
+        &["false"],
+        "Firesteel has encryption of its own: firesteel.credentials.file",
+    ),
     row(
         "spark.io.encryption.*",
         SparkApplications,
@@ -86,7 +101,6 @@ pub const TABLE: &[Row] = &[
         &["false"],
         "cluster drivers are programs, which name their applications themselves",
     ),
-    row("spark.master.rest.filters", NoEffect, &[""], FILTERS),
     row("spark.master.rest.allowedAppResourcePatterns", NoEffect, &[""], FILTERS),
     row("spark.master.rest.*", NoEffect, &[], REST),
     row("spark.master.ui.*", NoEffect, &[], OWN_PAGES),
@@ -182,7 +196,6 @@ pub const TABLE: &[Row] = &[
     row("spark.rpc.*", SparkApplications, &[], OWN_PROTOCOL),
     row("spark.network.*", SparkApplications, &[], OWN_PROTOCOL),
     // Properties of parts that Firesteel does not have.
-    row("spark.ui.filters", NotOurs, &[""], FILTERS),
     row("spark.ui.*", NotOurs, &[], OWN_PAGES),
     row("spark.storage.*", NotOurs, &[], SHUFFLE),
     row("spark.driver.*", NotOurs, &[], NO_JVM),

@@ -8,6 +8,8 @@ use crate::{Properties, keys};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterManager {
     Standalone,
+    /// A standalone cluster whose parts prove secrets to each other.
+    Secured,
     /// A Hadoop YARN cluster, which has access lists of its own.
     Yarn,
 }
@@ -18,7 +20,16 @@ impl ClusterManager {
     pub fn of(properties: &Properties, reader: Reader) -> Self {
         match reader {
             Reader::Application if properties.get(keys::MASTER) == Some("yarn") => Self::Yarn,
-            Reader::Application | Reader::Master | Reader::Worker => Self::Standalone,
+            Reader::Application | Reader::Master | Reader::Worker => Self::standalone(properties),
+        }
+    }
+
+    /// The standalone cluster of a program with these properties.
+    #[must_use]
+    pub fn standalone(properties: &Properties) -> Self {
+        match properties.get(keys::CREDENTIALS_FILE) {
+            Some(_) => Self::Secured,
+            None => Self::Standalone,
         }
     }
 }
@@ -28,6 +39,10 @@ impl ClusterManager {
 pub enum Refusing {
     /// Daemons, and commands that start applications.
     All,
+    /// The same, unless they have credentials, which give the requested protection.
+    WithoutCredentials,
+    /// The same, except applications on YARN, which has access lists of its own.
+    WithoutCredentialsOrYarn,
     /// All except applications on YARN.
     OutsideYarn,
     /// Commands that start Firesteel's applications. Spark's own applications provide the requested protection.
@@ -48,45 +63,55 @@ const fn row(name: &'static str, refusing: Refusing, why: &'static str) -> Row {
 /// The values, in lower case, that ask for no protection.
 pub const HARMLESS: [&str; 2] = ["false", ""];
 
-const OPEN: &str = "Firesteel has no authentication or encryption yet: remove the setting, and use Firesteel only on a \
-                    trusted network";
-const NO_LISTS: &str = "Firesteel has no access control yet, only YARN has: anyone who reaches the Master's port may see \
-                        and end every application; remove the setting, and use Firesteel only on a trusted network";
+const NO_CREDENTIALS: &str = "only with firesteel.credentials.file do peers prove a secret and encrypt: make one with firesteel secret new";
+const NO_SECRET_FILE: &str =
+    "secrets are read from firesteel.credentials.file, and from spark.authenticate.secret";
+const NO_SASL_ENCRYPTION: &str = "Firesteel does not have the old ciphers of SASL: remove the setting, and set spark.network.crypto.enabled=true";
+const NO_TLS: &str = "Firesteel has TLS for its pages alone, by spark.ssl.standalone.enabled: remove the setting, and set \
+                      firesteel.credentials.file, which encrypts Firesteel's own connections, and \
+                      spark.network.crypto.enabled for those of Spark's applications";
+const NO_NAMES: &str =
+    "only with firesteel.credentials.file do users prove their names: make one with firesteel secret new";
+const NO_VIEW_LISTS: &str = "Firesteel hides nothing from a cluster's users yet, only YARN does: remove the setting; with \
+                             firesteel.credentials.file only spark.admin.acls, spark.modify.acls and the owner end an application";
 const NO_FILE_ENCRYPTION: &str =
     "Firesteel's own applications do not encrypt what they write to disks: remove the setting";
 
 pub const TABLE: &[Row] = &[
-    row("spark.authenticate", Refusing::All, OPEN),
-    row("spark.authenticate.secret", Refusing::All, OPEN),
-    row("spark.authenticate.secret.*", Refusing::All, OPEN),
-    row("spark.authenticate.enableSaslEncryption", Refusing::All, OPEN),
-    row("spark.network.sasl.serverAlwaysEncrypt", Refusing::All, OPEN),
-    row("spark.network.crypto.enabled", Refusing::All, OPEN),
-    row("spark.ssl.enabled", Refusing::All, OPEN),
-    row("spark.ssl.NAME.enabled", Refusing::All, OPEN),
-    row("spark.acls.enable", Refusing::OutsideYarn, NO_LISTS),
-    row("spark.ui.acls.enable", Refusing::OutsideYarn, NO_LISTS),
-    row(keys::ADMIN_ACLS, Refusing::OutsideYarn, NO_LISTS),
-    row(keys::ADMIN_ACLS_GROUPS, Refusing::OutsideYarn, NO_LISTS),
-    row(keys::VIEW_ACLS, Refusing::OutsideYarn, NO_LISTS),
-    row(keys::VIEW_ACLS_GROUPS, Refusing::OutsideYarn, NO_LISTS),
-    row(keys::MODIFY_ACLS, Refusing::OutsideYarn, NO_LISTS),
-    row(keys::MODIFY_ACLS_GROUPS, Refusing::OutsideYarn, NO_LISTS),
+    row(keys::AUTHENTICATE, Refusing::WithoutCredentials, NO_CREDENTIALS),
+    row(keys::AUTHENTICATE_SECRET, Refusing::WithoutCredentials, NO_CREDENTIALS),
+    row("spark.authenticate.secret.*", Refusing::All, NO_SECRET_FILE),
+    row("spark.authenticate.enableSaslEncryption", Refusing::All, NO_SASL_ENCRYPTION),
+    row("spark.network.sasl.serverAlwaysEncrypt", Refusing::All, NO_SASL_ENCRYPTION),
+    row(keys::CRYPTO, Refusing::WithoutCredentials, NO_CREDENTIALS),
+    row("spark.ssl.enabled", Refusing::All, NO_TLS),
+    row("spark.ssl.NAME.enabled", Refusing::All, NO_TLS),
+    row("spark.acls.enable", Refusing::OutsideYarn, NO_VIEW_LISTS),
+    row("spark.ui.acls.enable", Refusing::OutsideYarn, NO_VIEW_LISTS),
+    row(keys::ADMIN_ACLS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
+    row(keys::ADMIN_ACLS_GROUPS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
+    row(keys::VIEW_ACLS, Refusing::OutsideYarn, NO_VIEW_LISTS),
+    row(keys::VIEW_ACLS_GROUPS, Refusing::OutsideYarn, NO_VIEW_LISTS),
+    row(keys::MODIFY_ACLS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
+    row(keys::MODIFY_ACLS_GROUPS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
     row("spark.io.encryption.enabled", Refusing::Applications, NO_FILE_ENCRYPTION),
 ];
 
 /// The reason why this program (`reader`) does not start with the property. `None`: the program starts.
 #[must_use]
 pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager) -> Option<&'static str> {
-    if HARMLESS.contains(&value.trim().to_ascii_lowercase().as_str()) {
+    // Daemons give what this one asks for.
+    if name == keys::TLS || HARMLESS.contains(&value.trim().to_ascii_lowercase().as_str()) {
         return None;
     }
     let row = TABLE.iter().find(|row| matched(row.name, name).is_some())?;
     let refuses = match (row.refusing, reader, manager) {
-        (Refusing::All, ..) | (Refusing::OutsideYarn, _, ClusterManager::Standalone) => true,
-        (Refusing::Applications, Reader::Application, _) => true,
-        (Refusing::OutsideYarn, _, ClusterManager::Yarn)
-        | (Refusing::Applications, Reader::Master | Reader::Worker, _) => false,
+        (Refusing::All, ..) => true,
+        (Refusing::WithoutCredentials, _, ClusterManager::Secured) => false,
+        (Refusing::WithoutCredentials, ..) => true,
+        (Refusing::WithoutCredentialsOrYarn, _, manager) => manager == ClusterManager::Standalone,
+        (Refusing::OutsideYarn, _, manager) => manager != ClusterManager::Yarn,
+        (Refusing::Applications, reader, _) => reader == Reader::Application,
     };
     refuses.then_some(row.why)
 }
@@ -94,19 +119,26 @@ pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager)
 /// Whether YARN itself gives applications the protection that this property asks for.
 #[must_use]
 pub fn is_left_to_yarn(name: &str) -> bool {
-    TABLE.iter().any(|row| row.refusing == Refusing::OutsideYarn && matched(row.name, name).is_some())
+    let left = [Refusing::OutsideYarn, Refusing::WithoutCredentialsOrYarn];
+    TABLE.iter().any(|row| left.contains(&row.refusing) && matched(row.name, name).is_some())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ClusterManager::{Standalone, Yarn};
+    use super::ClusterManager::{Secured, Standalone, Yarn};
     use super::Reader::{Application, Master, Worker};
     use super::*;
 
     /// The programs that refuse a property with this value.
     fn refusing(name: &str, value: &str) -> Vec<(Reader, ClusterManager)> {
-        let all =
-            [(Master, Standalone), (Worker, Standalone), (Application, Standalone), (Application, Yarn)];
+        let all = [
+            (Master, Standalone),
+            (Worker, Standalone),
+            (Application, Standalone),
+            (Master, Secured),
+            (Application, Secured),
+            (Application, Yarn),
+        ];
         all.into_iter()
             .filter(|(reader, manager)| refusal(name, value, *reader, *manager).is_some())
             .collect()
@@ -114,33 +146,41 @@ mod tests {
 
     #[test]
     fn what_asks_for_protection_is_refused_by_all_who_cannot_give_it() {
-        let outside_yarn = vec![(Master, Standalone), (Worker, Standalone), (Application, Standalone)];
-        let all: Vec<_> = outside_yarn.iter().copied().chain([(Application, Yarn)]).collect();
+        let without = vec![(Master, Standalone), (Worker, Standalone), (Application, Standalone)];
+        let outside_yarn: Vec<_> =
+            without.iter().copied().chain([(Master, Secured), (Application, Secured)]).collect();
+        let (unproven, yarn) = (without.clone(), [(Application, Yarn)]);
+        let without: Vec<_> = without.into_iter().chain(yarn).collect();
+        let all: Vec<_> = outside_yarn.iter().copied().chain(yarn).collect();
         for (name, value, expected) in [
-            ("spark.authenticate", "true", all.clone()),
-            ("spark.authenticate", "TRUE", all.clone()),
-            ("spark.authenticate.secret", "hush", all.clone()),
+            ("spark.authenticate", "true", without.clone()),
+            ("spark.authenticate", "TRUE", without.clone()),
+            ("spark.authenticate.secret", "hush", without.clone()),
             ("spark.authenticate.secret.file", "/etc/secret", all.clone()),
             ("spark.authenticate.secret.driver.file", "/etc/secret", all.clone()),
             ("spark.authenticate.secret.executor.file", "/etc/secret", all.clone()),
             ("spark.authenticate.enableSaslEncryption", "true", all.clone()),
             ("spark.network.sasl.serverAlwaysEncrypt", "true", all.clone()),
-            ("spark.network.crypto.enabled", "true", all.clone()),
+            ("spark.network.crypto.enabled", "true", without),
             ("spark.ssl.enabled", "true", all.clone()),
             ("spark.ssl.rpc.enabled", "true", all.clone()),
             ("spark.ssl.ui.enabled", "true", all.clone()),
-            ("spark.ssl.standalone.enabled", "true", all.clone()),
+            ("spark.ssl.standalone.enabled", "true", Vec::new()),
             ("spark.ssl.historyServer.enabled", "true", all.clone()),
             ("spark.ssl.fs.enabled", "true", all),
             ("spark.acls.enable", "true", outside_yarn.clone()),
             ("spark.ui.acls.enable", "true", outside_yarn.clone()),
-            ("spark.admin.acls", "root", outside_yarn.clone()),
-            ("spark.admin.acls.groups", "wheel", outside_yarn.clone()),
+            ("spark.admin.acls", "root", unproven.clone()),
+            ("spark.admin.acls.groups", "wheel", unproven.clone()),
             ("spark.ui.view.acls", "*", outside_yarn.clone()),
-            ("spark.ui.view.acls.groups", "staff", outside_yarn.clone()),
-            ("spark.modify.acls", "ann", outside_yarn.clone()),
-            ("spark.modify.acls.groups", "staff", outside_yarn),
-            ("spark.io.encryption.enabled", "true", vec![(Application, Standalone), (Application, Yarn)]),
+            ("spark.ui.view.acls.groups", "staff", outside_yarn),
+            ("spark.modify.acls", "ann", unproven.clone()),
+            ("spark.modify.acls.groups", "staff", unproven),
+            (
+                "spark.io.encryption.enabled",
+                "true",
+                vec![(Application, Standalone), (Application, Secured), (Application, Yarn)],
+            ),
         ] {
             assert_eq!(refusing(name, value), expected, "{name}={value}");
         }
@@ -177,5 +217,6 @@ mod tests {
         assert_eq!(of("spark.master=yarn", Master), Standalone);
         assert_eq!(of("spark.master=spark://a:1", Application), Standalone);
         assert_eq!(of("spark.cores.max=1", Application), Standalone);
+        assert_eq!(of("firesteel.credentials.file=x", Worker), Secured);
     }
 }

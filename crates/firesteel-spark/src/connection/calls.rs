@@ -3,13 +3,19 @@
 //! Source: Spark Master, 4.0.1: a Master that takes over connects to each driver and Worker, and first sends
 //! `MasterChanged`. From then on, both sides use that connection.
 
+use std::net::IpAddr;
+
 use firesteel_protocol::messages::{Resumption, WorkerDescription};
+use firesteel_protocol::process::executor_command::ExecutorCommand;
+use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
 use thiserror::Error;
 
 use super::drivers::Driver;
 use super::workers::SparkWorker;
 use super::{Connection, Limits, Occupant, PeerNumber, State};
+use crate::authentication::SECRET_VARIABLE;
+use crate::authentication::initiator::Mechanism;
 use crate::dialect::Dialect;
 use crate::envelope::{Address, Envelope};
 use crate::messages::{self, FromDriver, FromWorker, Message, ToDriver, ToWorker};
@@ -21,6 +27,12 @@ pub enum Called {
     Driver(Resumption),
     /// A Worker, as the Master last stored it.
     Worker(Box<WorkerDescription>),
+}
+
+/// The token of a driver of Spark's, which has none of its own: a secret, and the address from which it has registered.
+#[must_use]
+pub fn driver_token(secret: &Secret, from: IpAddr) -> Secret {
+    Secret::new(format!("{}@{from}", secret.reveal()))
 }
 
 /// Why a waiting driver or Worker cannot be called.
@@ -42,6 +54,25 @@ impl Called {
             Self::Driver(resumption) => format!("the driver of {}", resumption.app),
             Self::Worker(description) => description.id.to_string(),
         }
+    }
+
+    /// The address from which the peer has registered. `None`: an earlier version did not store it.
+    #[must_use]
+    pub fn registered_from(&self) -> Option<IpAddr> {
+        let token = match self {
+            Self::Driver(resumption) => resumption.description.token.reveal().rsplit_once('@')?.1,
+            Self::Worker(description) => description.token.reveal(),
+        };
+        token.parse().ok()
+    }
+
+    /// The secret of the peer, and how the peer wants it proven. `None`: it registered without one.
+    #[must_use]
+    pub fn secret(&self) -> Option<(Mechanism, Secret)> {
+        let Self::Driver(resumption) = self else { return None };
+        let ExecutorCommand::Java(command) = &resumption.description.command else { return None };
+        let secret = command.environment.get(SECRET_VARIABLE)?;
+        Some((Mechanism::of(&command.java_options), Secret::new(secret.as_str())))
     }
 
     /// The peer's address, the address that the peer uses for the Master, and the peer's dialect.
@@ -104,5 +135,32 @@ impl Connection {
                 self.send_worker(peer, &ToWorker::MasterChanged { web_ui_url, master });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_protocol::ids::AppId;
+    use firesteel_protocol::messages::{ApplicationDescription, Placing, Submitter, WantedExecutors, Work};
+    use firesteel_protocol::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_called_driver_is_known_to_have_registered_from_an_address_unless_an_earlier_version_stored_it() {
+        let from = |token: Secret| {
+            let (submitter, work) = (Submitter::new("a test", "a test"), Work::of(Command::of("true")));
+            let (executors, placing) = (WantedExecutors::default(), Placing::default());
+            let mut description = ApplicationDescription::new(submitter, executors, placing, work);
+            description.token = token;
+            let (app, executors) = (AppId::new("app-1"), Vec::new());
+            Called::Driver(Resumption { app, executors, description: Box::new(description) })
+                .registered_from()
+        };
+        for address in ["10.0.0.7", "fd00::7"] {
+            let address: IpAddr = address.parse().expect("an address");
+            assert_eq!(from(driver_token(&Secret::new("07070707"), address)), Some(address));
+        }
+        assert_eq!(from(Secret::new("07070707")), None);
     }
 }

@@ -14,7 +14,7 @@ use crate::messages::{self, ClientRequest, FromClient, ToClient};
 use crate::translate::clients;
 
 use firesteel_protocol::ids::DriverId;
-use firesteel_protocol::messages::ClientToMaster;
+use firesteel_protocol::messages::{ClientToMaster, Requester, Rights};
 
 use super::master_client::PendingAnswer;
 use super::questions::Question;
@@ -85,7 +85,7 @@ impl Connection {
         match request {
             ClientRequest::SubmitDriver(submission) => {
                 let releases = self.clients[client.0].releases.unwrap_or_default();
-                match clients::submission(*submission, releases) {
+                match clients::submission(*submission, releases, self.proven.as_ref()) {
                     Ok(question) => self.ask_master(PendingAnswer::Submission(client, id), question),
                     Err(unfit) => {
                         let answer = clients::refusal(unfit.to_string());
@@ -95,7 +95,10 @@ impl Connection {
                 }
             }
             ClientRequest::KillDriver { driver } => {
-                let by = format!("Spark's client at {}", self.remote);
+                let mut by = Requester::new(format!("Spark's client at {}", self.remote), Rights::Admin);
+                if let Some(proven) = &self.proven {
+                    by.prove(proven.user.as_deref(), proven.rights);
+                }
                 let question =
                     ClientToMaster::RequestKillDriver { driver: DriverId::new(driver.as_str()), by };
                 self.ask_master(PendingAnswer::Kill(client, id, driver), question);

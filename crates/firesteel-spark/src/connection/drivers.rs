@@ -94,9 +94,15 @@ impl Connection {
 
     /// Handles the registration of an application. The driver becomes a peer of the Master.
     pub(super) fn register_application(&mut self, peer: PeerNumber, registration: Registration) {
-        let name = registration.application.name.clone();
-        let callback = registration.body;
-        let description = match translate::application(registration.application) {
+        let Registration { mut application, body: callback, .. } = registration;
+        let name = application.name.clone();
+        if let Some(proven) = &self.proven {
+            proven.hand_over(&mut application.command.environment);
+            if let Some(user) = &proven.user {
+                application.user.clone_from(user);
+            }
+        }
+        let description = match translate::application(application) {
             Ok(mut description) => {
                 description.callback = callback;
                 description

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{Connection, Note, PeerNumber, WORKER};
+use super::{Closing, Connection, Note, PeerNumber, WORKER};
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::messages::{self, FromDriver, FromWorker, MASTER, Message, asked_endpoint};
@@ -94,6 +94,11 @@ impl Connection {
                 }
                 None => self.note(Note::NotItsApplication),
             },
+            // Whoever may submit applications would get those of others.
+            Ok(Message::Worker(FromWorker::RegisterWorker(_))) if self.proven.is_some() => {
+                self.note(Note::NoWorkers);
+                self.close(Closing::AtOnce);
+            }
             Ok(Message::Worker(FromWorker::RegisterWorker(mut registration))) => {
                 registration.body = body;
                 self.hold_worker(master, registration);

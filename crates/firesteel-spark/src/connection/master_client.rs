@@ -91,6 +91,7 @@ fn worded(driver: &str, answer: &MasterToClient) -> ToClient {
     match answer {
         MasterToClient::SubmitDriverResponse(answer) => clients::to_submitter(answer),
         MasterToClient::KillDriverResponse(answer) => clients::to_killer(driver, answer),
+        MasterToClient::RequestForbidden { why } => clients::to_forbidden_killer(driver, why),
         MasterToClient::DriverStatusResponse(view) => clients::to_watcher(view.as_deref()),
         other => unreachable!("{other:?} answers no question of Spark's clients"),
     }

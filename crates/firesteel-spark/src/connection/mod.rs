@@ -46,7 +46,7 @@ use firesteel_master::{Inbound, Outbound};
 use firesteel_protocol::wire::Role;
 use firesteel_protocol::{Machine, Timestamp, Violation};
 
-pub use self::calls::{Called, Uncallable};
+pub use self::calls::{Called, Uncallable, driver_token};
 use self::clients::Client;
 pub use self::clients::ClientNumber;
 pub use self::directory::Directory;
@@ -59,6 +59,7 @@ pub use self::orders::OrderRequest;
 pub use self::peers::PeerNumber;
 use self::peers::Peers;
 use self::questions::Question;
+use crate::authentication::Proven;
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::messages;
@@ -109,6 +110,8 @@ impl Default for Limits {
 pub struct Connection {
     limits: Limits,
     remote: IpAddr,
+    /// What the other side has proven. `None`: it has not been asked to.
+    proven: Option<Proven>,
     state: State,
     peers: Peers,
     clients: Vec<Client>,
@@ -223,6 +226,7 @@ impl Connection {
         Self {
             limits,
             remote: Ipv4Addr::UNSPECIFIED.into(),
+            proven: None,
             state: State::New(None),
             peers: Peers::default(),
             clients: Vec::new(),
@@ -234,6 +238,12 @@ impl Connection {
             bytes: 0,
             effects: Vec::new(),
         }
+    }
+
+    /// The connection of a side that has proven this.
+    #[must_use]
+    pub fn proven(self, proven: Option<Proven>) -> Self {
+        Self { proven, ..self }
     }
 
     fn on_opened(&mut self, now: Timestamp, remote: IpAddr) {

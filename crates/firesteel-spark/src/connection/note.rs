@@ -99,6 +99,9 @@ pub enum Note {
         /// Why the request is refused.
         unfit: Unfit,
     },
+    /// A Worker of Spark's is refused, because a secret of Spark's does not tell Workers from applications.
+    #[note(Warn, "refused a Worker of Spark's: in a cluster with credentials, all Workers are Firesteel's")]
+    NoWorkers,
     /// A Worker is refused.
     #[note(Warn, "refused Worker {name}: {unfit}")]
     WorkerRefused {

@@ -9,6 +9,7 @@ use firesteel_protocol::process::Command;
 
 use super::installation::{Installation, Variables};
 use super::java_modules;
+use crate::authentication::SECRET_VARIABLE;
 use crate::cluster_driver::SparkDriver;
 use crate::launch::{environment, java_options};
 
@@ -23,6 +24,12 @@ pub(crate) const USER_JAR: &str = "{{USER_JAR}}";
 
 /// The property with the URL of the Masters.
 const MASTER: &str = "-Dspark.master=";
+
+/// A driver does not start without this property, although a variable with the secret takes precedence over it. Here it
+/// tells where the secret is.
+///
+/// Source: Spark's `SecurityManager` (`initializeAuth`, `getSecretKey`), 4.0.1.
+const SECRET_IN_VARIABLE: &str = "-Dspark.authenticate.secret=in:_SPARK_AUTH_SECRET";
 
 /// The property with the path of the file that lists the addresses of the driver's custom resources.
 const RESOURCES_FILE: &str = "-Dspark.driver.resourcesFile=";
@@ -64,6 +71,9 @@ pub fn program(
     let options = java_options(command).filter(|option| !option.starts_with(MASTER));
     arguments.extend(options.cloned());
     arguments.push(format!("{MASTER}{}", place.masters));
+    if command.environment.contains_key(SECRET_VARIABLE) {
+        arguments.push(SECRET_IN_VARIABLE.to_owned());
+    }
     arguments.extend(place.resources_file.iter().map(|file| format!("{RESOURCES_FILE}{file}")));
     arguments.push(WRAPPER.to_owned());
     arguments.extend([WORKER_URL, USER_JAR].map(|word| place.in_argument(word)));
@@ -114,6 +124,10 @@ mod tests {
             java_options: words(options),
             ..JavaCommand::default()
         };
+        started_with(command)
+    }
+
+    fn started_with(command: JavaCommand) -> Command {
         let installation = Installation {
             home: "/opt/spark".to_owned(),
             configuration: "/opt/spark/conf".to_owned(),
@@ -129,6 +143,20 @@ mod tests {
         };
         let inherited = [("JAVA_HOME".to_owned(), "/jdk17".to_owned())].into();
         program(&SparkDriver { jar: "file:/pi.jar".to_owned(), command }, &installation, &place, &inherited)
+    }
+
+    #[test]
+    fn a_driver_finds_its_secret_in_a_variable_and_not_among_its_options() {
+        let mut command = JavaCommand { main_class: "Pi".to_owned(), ..JavaCommand::default() };
+        command.java_options = words("-Dspark.authenticate=true -Dspark.authenticate.secret=hush");
+        let started = |command: &JavaCommand| started_with(command.clone()).arguments;
+        let is_secret = |argument: &&String| argument.starts_with("-Dspark.authenticate.secret");
+        assert_eq!(started(&command).iter().find(is_secret), None);
+        command.environment.insert(SECRET_VARIABLE.to_owned(), "hush".to_owned());
+        let arguments = started(&command);
+        assert_eq!(arguments.iter().find(is_secret).map(String::as_str), Some(SECRET_IN_VARIABLE));
+        assert!(SECRET_IN_VARIABLE.ends_with(SECRET_VARIABLE));
+        assert!(arguments.iter().all(|argument| !argument.contains("hush")));
     }
 
     #[test]

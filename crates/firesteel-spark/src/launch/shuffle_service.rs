@@ -5,9 +5,11 @@
 use std::collections::BTreeMap;
 
 use firesteel_protocol::process::Command;
+use firesteel_protocol::secret::Secret;
 
 use super::installation::{Installation, Variables, has_secret};
 use super::java_modules;
+use crate::authentication::SECRET_VARIABLE;
 
 /// The class of the service.
 pub const CLASS: &str = "org.apache.spark.deploy.ExternalShuffleService";
@@ -29,6 +31,8 @@ pub struct ShuffleService {
     pub daemon_options: Vec<String>,
     /// The words of `SPARK_SHUFFLE_OPTS`, which take precedence over `daemon_options` and `properties`.
     pub options: Vec<String>,
+    /// The secret that executors have to prove; `None` if they prove none.
+    pub secret: Option<Secret>,
 }
 
 /// The program of the service. `inherited` are the Worker's own environment variables.
@@ -38,7 +42,10 @@ pub fn program(
     installation: &Installation,
     inherited: &BTreeMap<String, String>,
 ) -> Command {
-    let environment = BTreeMap::from([("SPARK_HOME".to_owned(), installation.home.clone())]);
+    let mut environment = BTreeMap::from([("SPARK_HOME".to_owned(), installation.home.clone())]);
+    if let Some(secret) = &service.secret {
+        environment.insert(SECRET_VARIABLE.to_owned(), secret.reveal().to_owned());
+    }
     let variables = Variables { own: &environment, inherited };
     let first: Vec<String> = variables.get("SPARK_DAEMON_CLASSPATH").into_iter().map(str::to_owned).collect();
     let mut arguments = installation.java_options.clone();
@@ -53,11 +60,12 @@ pub fn program(
 /// The options of the JVM, in increasing precedence, because the JVM uses the last value of a property. Values that the
 /// Worker depends on come last.
 fn options(service: &ShuffleService) -> impl Iterator<Item = String> {
-    let ShuffleService { port, database, properties, daemon_options, options } = service;
+    let ShuffleService { port, database, properties, daemon_options, options, secret } = service;
     let property = |(name, value): &(String, String)| format!("-D{name}={value}");
     let ours = [format!("-Dspark.shuffle.service.port={port}"), format!("-Dspark.local.dir={database}")];
     let all = daemon_options.iter().cloned().chain(properties.iter().map(property));
-    all.chain(options.iter().cloned()).filter(|option| !has_secret(option)).chain(ours)
+    let authentication = secret.as_ref().map(|_| "-Dspark.authenticate=true".to_owned());
+    all.chain(options.iter().cloned()).filter(|option| !has_secret(option)).chain(ours).chain(authentication)
 }
 
 #[cfg(test)]
@@ -84,12 +92,27 @@ mod tests {
             properties: Vec::new(),
             daemon_options: Vec::new(),
             options: Vec::new(),
+            secret: None,
         }
     }
 
     fn started(service: &ShuffleService, inherited: &[(&str, &str)]) -> Command {
         let inherited = inherited.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         program(service, &installation(), &inherited.collect())
+    }
+
+    #[test]
+    fn a_service_with_a_secret_wants_it_proven_and_does_not_show_it() {
+        let service = ShuffleService {
+            secret: Some(Secret::new("hush")),
+            options: words("-Dspark.authenticate=false"),
+            ..service()
+        };
+        let Command { arguments, environment, .. } = started(&service, &[]);
+        assert_eq!(environment[SECRET_VARIABLE], "hush");
+        let last = arguments.iter().rfind(|argument| argument.starts_with("-Dspark.authenticate"));
+        assert_eq!(last.map(String::as_str), Some("-Dspark.authenticate=true"));
+        assert!(arguments.iter().all(|argument| !argument.contains("hush")));
     }
 
     #[test]

@@ -125,6 +125,12 @@ pub fn not_leading(call: &Call, state: NotAlive) -> Answer {
     }
 }
 
+/// Answers that the submitter may not change this, for this reason.
+#[must_use]
+pub fn forbidden(why: &str) -> Answer {
+    error(403, why)
+}
+
 /// Answers that the Master did not respond, for this reason.
 #[must_use]
 pub fn unanswered(reason: &str) -> Answer {

@@ -13,6 +13,7 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::process::executor_command::JavaCommand;
 use thiserror::Error;
 
+use crate::authentication::Proven;
 use crate::cluster_driver::SparkDriver;
 use crate::envelope::Address;
 use crate::jar::{Jar, Unfetchable};
@@ -93,15 +94,24 @@ pub enum UnfitDriver {
     Command,
 }
 
-/// The request to the Master that submits a Spark cluster driver. The user comes from the driver's variables. If they
-/// name no user, `otherwise` is used.
+/// The request to the Master that submits a Spark cluster driver. The user is the one who has proven a secret, or comes
+/// from the driver's variables. If neither names a user, `otherwise` is used.
 ///
 /// # Errors
 /// No Worker can fetch the driver's jar, or the driver requests a negative number of addresses.
-pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<ClientToMaster, UnfitDriver> {
+pub fn driver(
+    mut driver: SparkDriver,
+    wanted: Wanted,
+    proven: Option<&Proven>,
+    otherwise: &str,
+) -> Result<ClientToMaster, UnfitDriver> {
     Jar::of(&driver.jar)?;
     let named = driver.command.environment.get("SPARK_USER").filter(|user| !user.is_empty());
+    let named = proven.and_then(|proven| proven.user.as_ref()).or(named);
     let user = named.map_or(otherwise, String::as_str).to_owned();
+    if let Some(proven) = proven {
+        proven.hand_over(&mut driver.command.environment);
+    }
     let Wanted { cores, memory, supervise, resources } = wanted;
     let amount = |(name, amount): (String, i64)| match u64::try_from(amount) {
         Ok(addresses) => Ok((name, Amount::Whole(addresses))),
@@ -126,7 +136,11 @@ pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<Cl
 ///
 /// # Errors
 /// No Worker can start the driver.
-pub fn submission(submission: DriverSubmission, releases: &[&str]) -> Result<ClientToMaster, UnfitDriver> {
+pub fn submission(
+    submission: DriverSubmission,
+    releases: &[&str],
+    proven: Option<&Proven>,
+) -> Result<ClientToMaster, UnfitDriver> {
     let DriverSubmission { jar, memory, cores, supervise, command, resources } = submission;
     let mut releases = releases.to_vec();
     if releases.contains(&V4_3) {
@@ -147,7 +161,7 @@ pub fn submission(submission: DriverSubmission, releases: &[&str]) -> Result<Cli
         ..command
     };
     let wanted = Wanted { cores: cores.into(), memory: memory.into(), supervise, resources };
-    driver(SparkDriver { jar, command }, wanted, "spark-submit")
+    driver(SparkDriver { jar, command }, wanted, proven, "spark-submit")
 }
 
 /// The first release whose client sends only Spark's own variables.
@@ -186,6 +200,12 @@ fn words_of_refusal(why: &dyn fmt::Display) -> String {
 pub fn to_killer(id: &str, answer: &KillDriverAnswer) -> ToClient {
     let (success, message) = killed(id, answer);
     ToClient::KillDriverResponse { driver: id.to_owned(), success, message }
+}
+
+/// The classic gateway's answer to the request to end a cluster driver of another user, with the reason.
+#[must_use]
+pub fn to_forbidden_killer(id: &str, why: &str) -> ToClient {
+    ToClient::KillDriverResponse { driver: id.to_owned(), success: false, message: why.to_owned() }
 }
 
 /// The classic gateway's answer to the question for a cluster driver's state.

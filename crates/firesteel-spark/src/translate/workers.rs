@@ -137,7 +137,7 @@ pub fn to_worker(
 ///
 /// If the executor is not one of Spark's, or its numbers exceed Spark's range.
 pub fn order(launch: &ExecutorLaunch) -> Result<Order<'_>, Unordered> {
-    let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
+    let ExecutorLaunch { executor, profile, cores, memory, resources, work, mark: _ } = launch;
     let ExecutorCommand::Java(command) = &work.command else { return Err(Unordered::Program) };
     Ok(Order {
         app: executor.app.as_str(),

@@ -31,6 +31,9 @@ pub(crate) struct Obstacles {
     too_full: Option<String>,
     /// Processes that could not be started, with the failures. They are reported after the running check.
     failed: Vec<(Process, StartFailure)>,
+    /// Whether the Worker has ever reported an obstacle. A Master to which it returns may still believe in the
+    /// obstacle.
+    was_reported: bool,
 }
 
 /// The phases of the checks.
@@ -67,6 +70,17 @@ impl Obstacles {
     /// Why nothing new can be started. `None` if there is no obstacle.
     pub(crate) fn reason(&self) -> Option<&String> {
         self.directory.as_ref().or(self.too_full.as_ref()).or(self.processes.as_ref())
+    }
+
+    /// Why nothing new can be started, to report it to a Master.
+    pub(crate) fn report(&mut self) -> Option<String> {
+        let reason = self.reason().cloned();
+        self.was_reported |= reason.is_some();
+        reason
+    }
+
+    pub(crate) fn was_reported(&self) -> bool {
+        self.was_reported
     }
 
     /// Whether the Worker could not write in its work directory at the last check.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_protocol::ids::{ExecutorKey, PeerId};
 use firesteel_protocol::machine::{Violation, ensure};
 use firesteel_protocol::master_search::{GiveUp, MasterSearch, Pace};
-use firesteel_protocol::messages::{DriverReport, ExecutorState};
+use firesteel_protocol::messages::{DriverReport, ExecutorState, StateMark};
 use firesteel_protocol::time::Timestamp;
 
 use super::shutdown_phase::ShutdownPhase;
@@ -27,6 +27,8 @@ pub(crate) struct Registration {
     /// The last order to launch an executor that no heartbeat has answered, and the Master that sent it. If the Worker
     /// registers again on the same connection, it answers the order afterwards.
     last_order: Option<(PeerId, ExecutorKey)>,
+    /// The latest moment of each state of a Master that the Worker has been told of.
+    seen: Vec<StateMark>,
 }
 
 /// What the Worker reported to a Master when it asked to be registered.
@@ -54,7 +56,7 @@ impl Registration {
     pub(crate) fn new(config: &Config) -> Self {
         let give_up = GiveUp::Rounds(config.max_registration_retries.max(1));
         let search = MasterSearch::new(&config.masters, PACE, give_up, config.seed);
-        Self { search, last_order: None }
+        Self { search, last_order: None, seen: Vec::new() }
     }
 
     /// The connection to the Master that the Worker is registered with.
@@ -94,6 +96,15 @@ impl Registration {
             "a Master is sought in {shutdown:?}"
         );
         Ok(())
+    }
+
+    /// Remembers how far the Master's state goes.
+    pub(crate) fn see(&mut self, mark: Option<StateMark>) {
+        StateMark::remember(mark, &mut self.seen);
+    }
+
+    pub(crate) fn seen(&self) -> Vec<StateMark> {
+        self.seen.clone()
     }
 
     /// Records that an order to launch an executor has come. The next heartbeat will answer it.

@@ -83,7 +83,8 @@ fn an_application_of_which_files_are_kept_for_its_next_executor_is_not_removed()
     let mut bench = cleaning();
     let file =
         FileDescription { name: "tool".into(), kind: FileKind::Plain, length: 1, sha256: Sha256([1; 32]) };
-    let files = Some(ApplicationFiles { source: Address::new("driver", 7100), files: vec![file] });
+    let files =
+        Some(ApplicationFiles { source: Address::new("driver", 7100), files: vec![file], secret: None });
     bench.master(1, MasterToWorker::LaunchExecutor(launch_with_files(key(0), files)));
     bench.apply(Event::FilesFetched { app: AppId::new("app-1"), fetch: FetchId(1) });
     bench.apply(Event::RunnerExited { executor: key(0), status: ExitStatus::SUCCESS });

@@ -290,6 +290,24 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
 }
 
 #[test]
+fn a_worker_whose_disk_is_free_again_while_it_is_away_says_so_when_it_returns() {
+    let mut bench = Bench::with_disk();
+    let tried = |error: Option<&str>| {
+        Event::StartTried(StartTried { directory: error.map(str::to_owned), ..Default::default() })
+    };
+    try_due(&mut bench);
+    bench.apply(tried(Some("no space")));
+    bench.disconnect(1);
+    try_due(&mut bench);
+    assert_eq!(bench.apply(tried(None)), [note(Note::CanStartAgain)]);
+    while bench.deadline().0 != Reason::Registration(Due::Round) {}
+    bench.connect(2, "m");
+    let over = send(2, WorkerToMaster::StartsChecked { worker: WorkerId::new("worker-1"), error: None });
+    let registered = bench.master(2, registered("m"));
+    assert!(registered.contains(&over), "{registered:?}");
+}
+
+#[test]
 fn a_failure_that_is_not_the_disks_is_reported_after_the_try() {
     let mut bench = Bench::with_disk();
     bench.master(1, launch(0));

@@ -16,7 +16,7 @@ fn files() -> ApplicationFiles {
         sha256: Sha256([1; 32]),
     };
     let files = vec![file("tool", FileKind::Executable, 10), file("data.txt", FileKind::Plain, 32)];
-    ApplicationFiles { source: Address::new("driver", 7100), files }
+    ApplicationFiles { source: Address::new("driver", 7100), files, secret: None }
 }
 
 fn launch(executor: u32) -> MasterToWorker {

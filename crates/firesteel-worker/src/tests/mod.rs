@@ -181,6 +181,7 @@ fn launch_of(executor: ExecutorKey) -> ExecutorLaunch {
         memory: MiB(512),
         resources: Resources::default(),
         work: Shared::new(work()),
+        mark: None,
     }
 }
 
@@ -226,6 +227,7 @@ fn registered(host: &str) -> MasterToWorker {
         heartbeat_millis: 15_000,
         duplicate: false,
         web_address: None,
+        mark: None,
     }
 }
 

@@ -3,7 +3,8 @@ use crate::Exit;
 use firesteel_protocol::master_search::connect_error::ConnectError;
 use firesteel_protocol::master_search::leadership::LeaderConflict;
 use firesteel_protocol::messages::{
-    ClientToWorker, RefusedRegistration, RunningExecutor, WorkerToClient, WorkerViewOfItself,
+    ClientToWorker, GivenNumbers, RefusedRegistration, RunId, RunningExecutor, StateId, StateMark,
+    WorkerToClient, WorkerViewOfItself,
 };
 use firesteel_protocol::process::ExitStatus;
 
@@ -125,8 +126,13 @@ fn a_master_that_asks_for_no_pause_between_heartbeats_gets_one_every_10_ms() {
     bench.connect(1, "m");
     let master_url = "spark://m:7077".to_owned();
     let (heartbeat_millis, web_address) = (0, None);
-    let confirmation =
-        MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate: true, web_address };
+    let confirmation = MasterToWorker::RegisteredWorker {
+        master_url,
+        heartbeat_millis,
+        duplicate: true,
+        web_address,
+        mark: None,
+    };
     bench.master(1, confirmation);
     assert_eq!(bench.left(), Duration::from_millis(10));
 }
@@ -415,4 +421,39 @@ fn a_status_client_is_told_the_tables() {
     let message = Outbound::Client(WorkerToClient::WorkerStateResponse(view));
     assert_eq!(effects, [Effect::Send { peer: PeerId(8), message }]);
     assert_eq!(bench.disconnect(8), [], "a client that leaves is not a Master that is lost");
+}
+
+#[test]
+fn a_worker_shows_the_latest_mark_of_each_state_when_it_registers_again() {
+    let mut bench = Bench::registered();
+    let given = GivenNumbers::default();
+    let mark = |state: u64, second: u64| {
+        let at = Timestamp::from_millis(second * 1000);
+        StateMark { state: StateId(state), run: RunId(state), at, given }
+    };
+    let mut shown_after = |mark: Option<StateMark>| {
+        let (heartbeat_millis, duplicate, web_address) = (15_000, false, None);
+        let master_url = "spark://m:7077".to_owned();
+        let registered =
+            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address, mark };
+        bench.master(1, registered);
+        let effects = bench.master(1, MasterToWorker::ReconnectWorker);
+        let seen = effects.into_iter().find_map(|effect| match effect {
+            Effect::Send {
+                message: Outbound::Master(WorkerToMaster::RegisterWorker { worker, .. }), ..
+            } => Some(worker.seen),
+            _ => None,
+        });
+        seen.expect("it registers again")
+    };
+    assert_eq!(shown_after(None), []);
+    assert_eq!(shown_after(Some(mark(7, 1))), [mark(7, 1)]);
+    assert_eq!(shown_after(Some(mark(7, 2))), [mark(7, 2)]);
+    assert_eq!(shown_after(Some(mark(8, 3))), [mark(7, 2), mark(8, 3)]);
+    // A Master without a state changes nothing.
+    assert_eq!(shown_after(None), [mark(7, 2), mark(8, 3)]);
+    for state in 9..=11 {
+        shown_after(Some(mark(state, 4)));
+    }
+    assert_eq!(shown_after(None), [mark(8, 3), mark(9, 4), mark(10, 4), mark(11, 4)]);
 }

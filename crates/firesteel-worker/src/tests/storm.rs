@@ -31,7 +31,7 @@ fn any_message(chance: &mut ChaCha8Rng) -> MasterToWorker {
 }
 
 fn any_files() -> ApplicationFiles {
-    ApplicationFiles { source: Address::new("driver", 7100), files: Vec::new() }
+    ApplicationFiles { source: Address::new("driver", 7100), files: Vec::new(), secret: None }
 }
 
 fn any_event(chance: &mut ChaCha8Rng) -> Event {

@@ -55,8 +55,13 @@ fn what_is_used_is_measured_from_time_to_time_and_reported_to_the_master_and_to_
             unreachable!("it is one")
         };
         let web_address = Some(said.to_owned());
-        let confirmation =
-            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address };
+        let confirmation = MasterToWorker::RegisteredWorker {
+            master_url,
+            heartbeat_millis,
+            duplicate,
+            web_address,
+            mark: None,
+        };
         bench.master(1, confirmation);
         assert_eq!(bench.worker.report_of_itself().master_web_address, kept);
     }

@@ -77,6 +77,7 @@ impl AttemptCoverage {
                     | MasterToClient::DriverStatusResponse(_)
                     | MasterToClient::KillAllDriversResponse { .. }
                     | MasterToClient::ClearCompletedResponse
+                    | MasterToClient::RequestForbidden { .. }
                     | MasterToClient::HistoryResponse(_)
                     | MasterToClient::ReadyzResponse => {}
                 }

@@ -6,7 +6,7 @@ use firesteel_application_master::allocator::{AllocateFailure, Call, ContainerSi
 use firesteel_application_master::{ContainerHandle, Effect, Event, FinalStatus, Mode, Node, Outbound};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_protocol::messages::{ClientToMaster, StateCursor};
+use firesteel_protocol::messages::{ClientToMaster, Requester, StateCursor};
 use firesteel_protocol::process::{ExitStatus, StartFailure, StartStep};
 
 use super::driver::{Connection, Reaction};
@@ -188,13 +188,17 @@ impl World {
         let app = name(&mut self.dice);
         let message = match self.dice.below(9) {
             0 => ClientToMaster::RequestReadyz,
-            8 => ClientToMaster::DecommissionWorkers { which: "worker-1".to_owned(), within_millis: None },
+            8 => ClientToMaster::DecommissionWorkers {
+                which: "worker-1".to_owned(),
+                within_millis: None,
+                by: Requester::default(),
+            },
             1..4 => ClientToMaster::RequestMasterState { from: StateCursor::beginning() },
             _ => ClientToMaster::RequestApplication { app: app.clone(), executors_from: ExecutorId(0) },
         };
         self.client_says(attempt, message);
         if self.strikes(60) {
-            self.client_says(attempt, ClientToMaster::KillApplication { app, by: "bob@host".to_owned() });
+            self.client_says(attempt, ClientToMaster::KillApplication { app, by: "bob@host".into() });
         }
     }
 

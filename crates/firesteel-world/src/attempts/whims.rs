@@ -182,5 +182,9 @@ impl World {
 }
 
 fn files() -> ApplicationFiles {
-    ApplicationFiles { source: firesteel_protocol::address::Address::new("me", 1), files: Vec::new() }
+    ApplicationFiles {
+        source: firesteel_protocol::address::Address::new("me", 1),
+        files: Vec::new(),
+        secret: None,
+    }
 }

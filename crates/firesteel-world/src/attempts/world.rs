@@ -338,7 +338,7 @@ impl World {
             }
             Ending::Killed => {
                 let app = self.plan.config.app.to_string();
-                self.client_says(current, ClientToMaster::KillApplication { app, by: "ann@host".to_owned() });
+                self.client_says(current, ClientToMaster::KillApplication { app, by: "ann@host".into() });
             }
             Ending::Shutdown => self.tell(current, Event::Shutdown),
         }

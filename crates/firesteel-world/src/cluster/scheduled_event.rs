@@ -4,6 +4,7 @@ use firesteel_protocol::Leadership;
 use firesteel_protocol::ids::{AppId, AttemptId, DriverId, FetchId, PeerId};
 use firesteel_protocol::process::ExitStatus;
 
+use super::faults::absences::Probe;
 use super::faults::election::Deposition;
 use super::faults::leaving::Departure;
 use super::faults::partitions::Partition;
@@ -51,6 +52,11 @@ pub(crate) enum ScheduledEvent {
     Depart(Departure),
     Cut {
         link: LinkIndex,
+    },
+    /// A Master's question to the address of a Worker that is away is answered.
+    Probe {
+        master: NodeIndex,
+        probe: Probe,
     },
     /// A busy Master handles the next message.
     MasterTurn {

@@ -16,6 +16,7 @@ use super::faults::election::ListenerState;
 use super::faults::partitions::Partition;
 use super::faults::stalls::UndeliveredOrders;
 use super::laws::coverage::Coverage;
+use super::laws::exchanges::Exchanges;
 use super::laws::healing::SETTLED_AFTER;
 use super::laws::ledger::Ledger;
 use super::laws::terms::Terms;
@@ -70,6 +71,7 @@ pub(crate) struct World {
     /// The processes of executors that have not ended.
     pub(crate) processes: BTreeMap<ExecutorKey, NodeIndex>,
     pub(crate) executors: Executors,
+    pub(crate) exchanges: Exchanges,
     pub(crate) fetches: Fetches,
     pub(crate) cluster_drivers: ClusterDrivers,
     pub(crate) ledger: Ledger,
@@ -114,6 +116,7 @@ impl World {
             drivers: vec![DriverPhase::Awaited; scenario.apps.len()],
             processes: BTreeMap::new(),
             executors: Executors::default(),
+            exchanges: Exchanges::default(),
             fetches: Fetches::default(),
             cluster_drivers: ClusterDrivers::default(),
             ledger: Ledger::default(),
@@ -259,6 +262,7 @@ impl World {
             ScheduledEvent::Stall(stall) => self.stall(stall),
             ScheduledEvent::Depart(departure) => self.ask_to_leave(&departure),
             ScheduledEvent::Cut { link } => self.cut_if_open(link),
+            ScheduledEvent::Probe { master, probe } => self.probe(master, probe),
             ScheduledEvent::MasterTurn { node } => self.master_turn(node),
             ScheduledEvent::StartMaster { listener } => self.start_master(listener),
             ScheduledEvent::StandBy { listener } => self.stand_by(listener),

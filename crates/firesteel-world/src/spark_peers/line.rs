@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use firesteel_master::{Event as MasterEvent, Outbound};
 use firesteel_protocol::ids::PeerId;
-use firesteel_spark::connection::{Channel, Connection, PeerEnd};
+use firesteel_protocol::messages::Rights;
+use firesteel_protocol::secret::Secret;
+use firesteel_spark::authentication::Proven;
+use firesteel_spark::connection::{Channel, Connection, Limits, PeerEnd};
 use firesteel_spark::frame::Frame;
 
 /// A party at the other end of a connection.
@@ -14,6 +17,17 @@ pub(super) enum Party {
     Person(usize),
     /// A hostile peer, by number.
     Stranger(usize),
+}
+
+impl Party {
+    /// The connection with this number, which the party opens. Some of the hostile prove the secret of applications on
+    /// it.
+    pub(super) fn connection(self, number: u64, limits: Limits) -> Connection {
+        let is_granted = matches!(self, Self::Stranger(_)) && number.is_multiple_of(8);
+        let (user, secret) = (Some("eve".to_owned()), Secret::new("granted"));
+        let proven = || Proven { user, rights: Rights::Modify, secret };
+        Connection::new(limits).proven(is_granted.then(proven))
+    }
 }
 
 /// Items in transit in one direction, in order.

@@ -186,6 +186,8 @@ impl World {
                         self.post(line, channel, OutgoingItem::End(PeerEnd::InOrder));
                     }
                 }
+                // Spark's Workers are never away.
+                MasterEffect::Probe { .. } => {}
                 MasterEffect::Note(note) => self.trace(|| format!("Master: {note}")),
             }
         }

@@ -287,7 +287,7 @@ impl World {
                 return Some(*number);
             }
         }
-        Some(self.add_line(Connection::new(self.scenario.limits), host, party, None))
+        Some(self.add_line(party.connection(self.next_line, self.scenario.limits), host, party, None))
     }
 
     fn wake_person(&mut self, number: usize) {

@@ -1,10 +1,9 @@
-//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 (in `digest`) within them. This module
-//! does no I/O: it receives the server's step and returns the client's next step.
+//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 within them. This module does no I/O:
+//! it receives the server's step and returns the client's next step.
 
-mod digest;
-
-use digest::Answer;
-pub use digest::ChallengeError;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use firesteel_sasl::{Answer, ChallengeError, Login};
 
 use crate::messages::rpc::{RpcSasl, SaslAuth, SaslState};
 use crate::messages::security::Token;
@@ -105,7 +104,10 @@ impl Negotiation {
             return Err(SaslError::NoTokens { offered: offered.join(", ") });
         };
         let uri = format!("{}/{}", offer.protocol(), offer.server_id());
-        let Answer { text, proof } = digest::answer(offer.challenge(), &self.token, &uri, &self.cnonce)?;
+        let [user, password] =
+            [&self.token.identifier, &self.token.password].map(|bytes| STANDARD.encode(bytes));
+        let login = Login { user: &user, password: &password };
+        let Answer { text, proof } = firesteel_sasl::answer(offer.challenge(), login, &uri, &self.cnonce)?;
         self.state = State::Answered { proof };
         // The offer is returned unchanged except for its challenge, even with an empty protocol.
         let chosen = SaslAuth { challenge: None, ..offer.clone() };
@@ -118,8 +120,7 @@ impl Negotiation {
 }
 
 fn check(proof: &str, said: &RpcSasl) -> Result<(), SaslError> {
-    let expected = format!("rspauth={proof}");
-    if said.token() == expected.as_bytes() { Ok(()) } else { Err(SaslError::Unproven) }
+    if said.token() == proof.as_bytes() { Ok(()) } else { Err(SaslError::Unproven) }
 }
 
 fn step(state: SaslState) -> RpcSasl {

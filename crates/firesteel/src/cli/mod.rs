@@ -6,7 +6,7 @@
 //! - `submission`: the commands that start an application or submit a driver; `detach`, `attach`: applications that
 //!   continue without their command.
 //! - `placement`: placements without a running cluster.
-//! - `logs`, `yarn`, `config`, `journal`, `completions`, `help::man`: one command per module.
+//! - `logs`, `yarn`, `config`, `journal`, `secret`, `completions`, `help::man`: one command per module.
 //! - `options`: options that several commands have; `exit`, `help`, `log`, `color`, `table`: the output of commands.
 
 mod attach;
@@ -23,6 +23,7 @@ mod log;
 mod logs;
 mod options;
 mod placement;
+mod secret;
 mod submission;
 mod table;
 mod yarn;
@@ -92,6 +93,8 @@ enum Command {
     Config(config::Args),
     /// Check and show what a Master has written down
     Journal(journal::Args),
+    /// Make the files with which the parts of a cluster prove who they are
+    Secret(secret::Args),
     /// Start, stop and show a Master and the Workers on the machines of conf/workers
     Cluster(cluster::Args),
     /// Print a script for a shell that completes commands, options and ids
@@ -104,14 +107,14 @@ enum Command {
     /// Run an application's executors in YARN containers
     #[command(hide = true)]
     ApplicationMaster(application_master::Args),
-    /// Kill the processes that a Worker leaves behind
-    #[command(name = firesteel_daemons::worker::worker_processes::COMMAND, hide = true)]
-    Reaper(reaper::Args),
 }
 
 /// Runs the command that the program was started with.
 pub(crate) fn main() -> ExitCode {
     firesteel_host::own_program::restore_name();
+    if reaper::is_asked() {
+        return reaper::run();
+    }
     completions::answer(Cli::command);
     let mut words: Vec<OsString> = std::env::args_os().collect();
     ask_for_help(&mut words);
@@ -163,6 +166,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Yarn(args) => yarn::run(&args),
         Command::Config(args) => config::run(args),
         Command::Journal(args) => journal::run(args),
+        Command::Secret(args) => secret::run(&args),
         Command::Cluster(args) => cluster::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, Cli::command()),
@@ -171,7 +175,6 @@ pub(crate) fn main() -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
-        Command::Reaper(args) => reaper::run(&args),
     };
     match done {
         Ok(exit) => exit.into(),
@@ -202,6 +205,7 @@ impl Command {
             | Self::History(_)
             | Self::Config(_)
             | Self::Journal(_)
+            | Self::Secret(_)
             | Self::Cluster(_)
             | Self::Completions(_)
             | Self::Man(_)
@@ -214,8 +218,7 @@ impl Command {
             | Self::Submit(_)
             | Self::Plan(_)
             | Self::Simulate(_)
-            | Self::Yarn(_)
-            | Self::Reaper(_) => "command",
+            | Self::Yarn(_) => "command",
         }
     }
 
@@ -238,6 +241,7 @@ impl Command {
             }
             Self::Config(_)
             | Self::Journal(_)
+            | Self::Secret(_)
             | Self::Cluster(_)
             | Self::Completions(_)
             | Self::Man(_)
@@ -255,8 +259,7 @@ impl Command {
             | Self::Submit(_)
             | Self::Plan(_)
             | Self::Simulate(_)
-            | Self::Yarn(_)
-            | Self::Reaper(_) => log::DefaultLevel::Warnings,
+            | Self::Yarn(_) => log::DefaultLevel::Warnings,
         }
     }
 }

@@ -40,7 +40,7 @@ fn options(port: u16) -> Options {
         cores: Cores(2),
         resources: Resources::from_iter([("gpu", ["0", "1"])]),
         secret: Secret::new("hush"),
-        in_local_cluster: false,
+        is_encrypted: false,
     }
 }
 
@@ -70,6 +70,7 @@ impl Rig {
             cores,
             resources,
             secret,
+            received: Some(0),
         };
         assert_eq!(message, Some(expected));
         rig.peer = peer;
@@ -138,8 +139,8 @@ fn is_alive(pid: &str) -> bool {
 #[tokio::test]
 async fn a_task_runs_and_the_executor_ends_when_it_is_told_to() {
     let mut rig = Rig::new().await;
-    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000 };
-    rig.say(DriverToExecutor::RegisteredExecutor(rules));
+    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000, away_millis: 0 };
+    rig.say(DriverToExecutor::RegisteredExecutor { rules, received: 0 });
     let task = rig.launch(1, "echo hi; exit 3");
     assert_eq!(rig.line(task).await, "hi");
     assert_eq!(rig.end().await, (task, TaskEnd::Exited(ExitStatus::Code(3))));
@@ -164,8 +165,8 @@ async fn a_killed_task_ends_and_others_go_on() {
 #[tokio::test]
 async fn no_task_outlives_the_connection_to_the_driver() {
     let mut rig = Rig::new().await;
-    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000 };
-    rig.say(DriverToExecutor::RegisteredExecutor(rules));
+    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000, away_millis: 0 };
+    rig.say(DriverToExecutor::RegisteredExecutor { rules, received: 0 });
     let task = rig.launch(1, "echo $$; exec sleep 1000");
     let pid = rig.line(task).await;
     rig.peers.close(rig.peer);

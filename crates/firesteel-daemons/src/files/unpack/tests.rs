@@ -302,8 +302,58 @@ fn the_survey_of_one_huge_entry_can_be_stopped() {
     header.set_mode(0o644);
     header.set_cksum();
     let inner = Stopping { header: header.as_bytes(), left: 1 << 20, stop: &stop };
-    let stopped = check_entries(Stoppable { inner, stop: &stop }, &stop);
+    let stopped = check_entries(Stoppable { inner, stop: &stop }, most(1 << 41), &stop);
     assert!(matches!(stopped, Err(UnpackError::Stopped)), "{stopped:?}");
+}
+
+fn most(bytes: u64) -> Most {
+    Most { bytes, is_of_the_disk: false }
+}
+
+#[test]
+fn an_archive_whose_headers_promise_too_much_is_refused_before_its_content_is_read() {
+    let mut header = Header::new_gnu();
+    header.set_path("huge").expect("a short name");
+    header.set_size(1 << 40);
+    header.set_mode(0o644);
+    header.set_cksum();
+    // Nothing follows the header: reading on would be another error.
+    let tar = header.as_bytes().to_vec();
+    for (bytes, format) in [(zipped(&tar), ArchiveFormat::TarGz), (tar, ArchiveFormat::Tar)] {
+        let (scratch, refused) = unpacked(&bytes, format);
+        let refused = refused.expect_err("it is a bomb");
+        assert_eq!(
+            refused,
+            "its content is longer than 268435456 bytes, 100 times the length of the archive"
+        );
+        assert_eq!(fs::read_dir(scratch.path().join("out")).expect("it is made").count(), 0);
+    }
+}
+
+#[test]
+fn what_follows_the_last_entry_of_an_archive_is_not_read_for_ever() {
+    let stop = CancellationToken::new();
+    let layout = Layout::default();
+    let purpose = Purpose::Check;
+    let small = Unpacking { purpose, layout, entries: 1, most: most(10), left: 10, stop: &stop };
+    small.finish_gzip(&mut &[0; 10][..]).expect("it is short");
+    let refused = small.finish_gzip(&mut io::repeat(0)).expect_err("it has no end");
+    assert!(matches!(refused, UnpackError::TooLarge { most: 10 }), "{refused}");
+}
+
+#[test]
+fn an_archive_that_would_fill_the_disk_is_refused_with_the_room_that_there_is() {
+    let full = Most { bytes: 10, is_of_the_disk: true };
+    let words = "its content is longer than 10 bytes, nine tenths of the free space on the disk";
+    assert_eq!(full.exceeded().to_string(), words);
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let archive = tempfile::tempfile().expect("a file");
+    archive.set_len(1 << 43).expect("a sparse file may be long");
+    let root = scratch.path().to_owned();
+    let most = Most::of(&Purpose::Write { root }, &archive).expect("it has a length");
+    assert!(most.is_of_the_disk && most.bytes < 100 << 43, "{most:?}");
+    let most = Most::of(&Purpose::Check, &archive).expect("it has a length");
+    assert!(!most.is_of_the_disk, "the submitting machine keeps nothing: {most:?}");
 }
 
 #[test]
@@ -333,7 +383,7 @@ fn an_archive_that_swells_beyond_reason_is_refused() {
     let root = scratch.path().to_owned();
     for purpose in [Purpose::Check, Purpose::Write { root }] {
         let layout = Layout::default();
-        let mut small = Unpacking { purpose, layout, entries: 0, most: 10, left: 10, stop: &stop };
+        let mut small = Unpacking { purpose, layout, entries: 0, most: most(10), left: 10, stop: &stop };
         let mut make = |name, content: &mut &[u8]| {
             small
                 .make_file(Path::new(name), Path::new(name), 0o644, content)
@@ -341,11 +391,11 @@ fn an_archive_that_swells_beyond_reason_is_refused() {
         };
         make("a", &mut &b"12345678"[..]).expect("it is short");
         let error = make("b", &mut &b"123"[..]).expect_err("it is too long");
-        assert_eq!(error, "its content is longer than 10 bytes, 200 times the length of the archive");
+        assert_eq!(error, "its content is longer than 10 bytes, 100 times the length of the archive");
     }
     let layout = Layout::default();
     let mut small =
-        Unpacking { purpose: Purpose::Check, layout, entries: 0, most: 10, left: 10, stop: &stop };
+        Unpacking { purpose: Purpose::Check, layout, entries: 0, most: most(10), left: 10, stop: &stop };
     stop.cancel();
     assert!(matches!(small.admit(Path::new("c")), Err(UnpackError::Stopped)));
 }

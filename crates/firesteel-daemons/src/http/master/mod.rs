@@ -17,12 +17,9 @@ use std::time::SystemTime;
 
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::net::VirtualPeers;
-use firesteel_host::plain;
 use firesteel_master::Event;
 use firesteel_protocol::address::Address;
-use firesteel_protocol::messages::{
-    ApplicationAnswer, ApplicationState, DriverState, LogAuthor, MasterView, WorkerState,
-};
+use firesteel_protocol::messages::{ApplicationAnswer, ApplicationState, LogAuthor, MasterView, WorkerState};
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::pages::PageSettings;
@@ -47,6 +44,7 @@ use super::question::Question;
 use super::server::HttpMeter;
 use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
+use crate::master::reach::Reach;
 use crate::secret;
 
 const PATHS: [&str; 9] = [
@@ -68,8 +66,9 @@ pub(crate) struct MasterSite {
     settings: PageSettings,
     /// The token that forms with side effects must contain.
     token: Secret,
-    /// The host names that requests may use for this Master. They are checked only if pages contain the token.
+    /// The host names that requests may use for this Master.
     names: Names,
+    reach: Arc<Reach>,
     started: SystemTime,
     master_state: Mutex<MasterState>,
 }
@@ -117,23 +116,23 @@ impl Status {
     }
 
     /// The status of a leading Master with this state. The Master counts as recovering until all Workers and
-    /// applications have returned.
+    /// applications have returned since its restart.
     fn of(view: &MasterView) -> Self {
-        let is_away = view.workers.iter().any(|worker| worker.state == WorkerState::Unknown)
-            || view.applications.iter().any(|application| application.state == ApplicationState::Unknown)
-            || view.drivers.iter().any(|driver| driver.state == DriverState::Unknown);
-        if is_away { Self::Recovering } else { Self::Alive }
+        let workers = view.workers.iter().filter(|worker| worker.state == WorkerState::Unknown);
+        let applications = view.applications.iter().filter(|app| app.state == ApplicationState::Unknown);
+        let absences = workers.map(|it| it.away_since).chain(applications.map(|it| it.away_since));
+        if absences.into_iter().any(|since| since.is_none()) { Self::Recovering } else { Self::Alive }
     }
 }
 
 impl MasterSite {
-    /// The site of a starting Master that has this public address.
-    pub(crate) fn new(reached: &Address, settings: PageSettings) -> Self {
+    /// The site of a starting Master that has this public address. It reads logs of Workers within `reach`.
+    pub(crate) fn new(reached: &Address, settings: PageSettings, reach: Arc<Reach>) -> Self {
         let master_state = Mutex::new(MasterState::Starting);
         let allowed = settings.hosts.iter().map(String::as_str);
-        let names = Names::of(allowed.chain([reached.host.as_str()]));
+        let names = Names::of_master(allowed.chain([reached.host.as_str()]));
         let (url, token, started) = (reached.url(), secret::draw(), SystemTime::now());
-        Self { url, settings, token, names, started, master_state }
+        Self { url, settings, token, names, reach, started, master_state }
     }
 
     pub(crate) fn stands_by(&self, leader: Option<Address>) {
@@ -251,6 +250,10 @@ impl Site for MasterSite {
         }
     }
 
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
     fn takes_forms(&self, path: &str) -> bool {
         Action::ALL.iter().any(|action| action.path() == path.trim_end_matches('/'))
     }
@@ -270,9 +273,6 @@ impl MasterSite {
         if !is_page {
             return Answer::not_found(&PATHS);
         }
-        if let Some(refusal) = self.refuse_name(question) {
-            return refusal;
-        }
         let master_state = self.master_state().clone();
         let term = match master_state {
             MasterState::Leads(term) => term,
@@ -281,7 +281,7 @@ impl MasterSite {
                 return pages::apart(base, "This Master stands by. No Master leads yet.");
             }
             MasterState::StandsBy(Some(leader)) => {
-                let web_address = read::pages_of(&leader, &self.url).await;
+                let web_address = read::pages_of(&leader, self.reach.client(&self.url)).await;
                 return pages::standby(base, &leader, web_address.as_deref());
             }
         };
@@ -366,7 +366,7 @@ impl MasterSite {
             }
         };
         let shown = match listed {
-            Ok(listed) => listed.read(&wanted, &view, (look, base)).await,
+            Ok(listed) => listed.read(&wanted, (&view, &self.reach), (look, base)).await,
             Err(words) => Err(words),
         };
         match shown {
@@ -376,19 +376,9 @@ impl MasterSite {
         }
     }
 
-    /// Refuses a request that uses a foreign host name for this Master. If requests cannot change anything, every name
-    /// is accepted.
-    fn refuse_name(&self, question: &Question) -> Option<Answer> {
-        let words = self.names.refuse(&question.called).filter(|_| self.settings.may_kill)?;
-        Some(Answer::line(StatusCode::MISDIRECTED_REQUEST, &plain::clean(&words)))
-    }
-
     async fn act(&self, action: Action, question: &Question) -> Answer {
         if question.form.is_none() {
             return Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only forms are taken here (POST).");
-        }
-        if let Some(refusal) = self.refuse_name(question) {
-            return refusal;
         }
         let master_state = self.master_state().clone();
         let MasterState::Leads(term) = master_state else {

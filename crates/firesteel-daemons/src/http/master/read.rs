@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use firesteel_host::net::{Arrival, VirtualPeers};
+use firesteel_host::net::{Arrival, Introduction, VirtualPeers};
 use firesteel_master::{Event, Inbound};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::{ApplicationAnswer, ClientToMaster, MasterToClient, is_web_address};
@@ -31,7 +31,7 @@ impl Carrier for Inquiry<Event> {
 
     async fn ask(&mut self, question: ClientToMaster) -> Result<MasterToClient, Unanswered> {
         let message = Inbound::Client(question);
-        Self::ask(self, |Arrival { peer, at }| Event::Received { peer, arrived: at, message }).await
+        Self::ask(self, |Arrival { peer, at, .. }| Event::Received { peer, arrived: at, message }).await
     }
 
     fn other_answer(&self) -> Unanswered {
@@ -74,8 +74,8 @@ impl Applications {
 }
 
 /// The URL of another Master's pages. `None` if that Master does not report it soon.
-pub(super) async fn pages_of(leader: &Address, own_name: &str) -> Option<String> {
-    let asked = async { MasterClient::open(leader, own_name).await?.web_address().await };
+pub(super) async fn pages_of(leader: &Address, ours: Introduction) -> Option<String> {
+    let asked = async { MasterClient::open(leader, ours).await?.web_address().await };
     let address = timeout(FOR_A_LINK, asked).await.ok()?.ok().flatten();
     address.filter(|address| is_web_address(address))
 }

@@ -106,6 +106,8 @@ fn a_master_recovers_while_somebody_is_away() {
     let mut away = view.clone();
     away.workers[0].state = WorkerState::Unknown;
     assert_eq!(Status::of(&away), Status::Recovering);
+    away.workers[0].away_since = Some(view.now);
+    assert_eq!(Status::of(&away), Status::Alive, "its connection ended, and the Master was not restarted");
     let mut away = view;
     away.applications[0].state = ApplicationState::Unknown;
     assert_eq!(Status::of(&away), Status::Recovering);

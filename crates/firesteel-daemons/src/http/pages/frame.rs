@@ -22,6 +22,15 @@ pub(in super::super) struct Frame<'a> {
 
 pub(in super::super) const FILTER: &str = "filter";
 
+/// What the head of each page begins with.
+pub(in super::super) fn meta() -> Markup {
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+    }
+}
+
 /// The page as an HTML document. Each child of `parts` has an id. A refresh replaces only the children that have
 /// changed.
 pub(in super::super) fn document(frame: &Frame<'_>, parts: &Markup) -> String {
@@ -30,9 +39,7 @@ pub(in super::super) fn document(frame: &Frame<'_>, parts: &Markup) -> String {
         (DOCTYPE)
         html lang="en" {
             head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
+                (meta())
                 title { (title) " · " (daemon) }
                 link rel="stylesheet" href={ (base) "static/style.css" };
                 link rel="icon" href={ (base) "static/icon.svg" };

@@ -25,7 +25,7 @@ impl OwnLog {
 
     async fn ask(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, String> {
         let message = Inbound::Client(LogRange { author: self.author.clone(), stream, from }.question());
-        let event = |Arrival { peer, at: _ }| Event::Received { peer, message };
+        let event = |Arrival { peer, .. }| Event::Received { peer, message };
         match self.inquiry.ask(event).await.map_err(|why| why.to_string())? {
             WorkerToClient::LogResponse(piece) => Ok(piece),
             WorkerToClient::RequestLogFailed(refusal) => {

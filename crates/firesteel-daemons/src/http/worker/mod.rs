@@ -31,6 +31,7 @@ use self::plans::Plans;
 use super::answer::Answer;
 use super::inquiry::Inquiry;
 use super::jackson;
+use super::names::Names;
 use super::pages::assets;
 use super::pages::log::{LogQuestion, name};
 use super::pages::parts::sentence;
@@ -44,6 +45,7 @@ const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metr
 
 #[derive(Debug)]
 pub(crate) struct WorkerSite {
+    names: Names,
     started: SystemTime,
     resources: Resources,
     virtual_peers: VirtualPeers<Event>,
@@ -54,14 +56,16 @@ pub(crate) struct WorkerSite {
 
 impl WorkerSite {
     /// The site of a Worker with these custom resources. The site lists at most this number of ended executors. The
-    /// executors' directories are in this directory.
+    /// executors' directories are in this directory. Requests may use these names for the Worker.
     pub(crate) fn new(
         virtual_peers: VirtualPeers<Event>,
         resources: Resources,
         retained: usize,
         work: WorkDirectory,
+        names: Names,
     ) -> Self {
         Self {
+            names,
             work,
             started: SystemTime::now(),
             resources,
@@ -194,6 +198,10 @@ impl Site for WorkerSite {
         }
     }
 
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
     fn takes_forms(&self, _: &str) -> bool {
         false
     }
@@ -203,7 +211,7 @@ async fn read(virtual_peers: VirtualPeers<Event>) -> Result<(WorkerViewOfItself,
     let mut inquiry = Inquiry::open(&virtual_peers)?;
     let mut ask = async |question| {
         let message = Inbound::Client(question);
-        inquiry.ask(|Arrival { peer, at: _ }| Event::Received { peer, message }).await
+        inquiry.ask(|Arrival { peer, .. }| Event::Received { peer, message }).await
     };
     let WorkerToClient::WorkerStateResponse(view) = ask(ClientToWorker::RequestWorkerState).await? else {
         return Err(Unanswered::Ended);

@@ -15,7 +15,7 @@ use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::DriverToMaster;
 use firesteel_protocol::wire::Role;
 use firesteel_protocol::{Machine, NoteLevel};
-use firesteel_spark::connection::{Channel, Closing, Connection, Effect, Event, Note, PeerEnd};
+use firesteel_spark::connection::{Channel, Closing, Connection, Effect, Event, Note, PeerEnd, driver_token};
 use futures_util::FutureExt;
 use futures_util::stream::{SelectAll, Stream, StreamExt};
 use tokio::time::{sleep, timeout};
@@ -210,7 +210,7 @@ impl Line {
             }
             Effect::Say { channel, bytes, message } => self.say(self.peer(channel), bytes, message).await?,
             Effect::Register { channel, bytes, mut description } => {
-                description.token = secret::draw();
+                description.token = driver_token(&secret::draw(), self.remote.ip());
                 let message = DriverToMaster::RegisterApplication(description);
                 self.say(self.peer(channel), bytes, Inbound::Driver(message)).await?;
             }
@@ -258,11 +258,7 @@ impl Line {
         let remote = self.remote;
         match note.level() {
             NoteLevel::Info => tracing::debug!(%remote, "{note}"),
-            NoteLevel::Warn => {
-                if let Some(left_out) = self.common.lines.next() {
-                    tracing::warn!(%remote, "connection in Spark's RPC: {note}{left_out}");
-                }
-            }
+            NoteLevel::Warn => self.common.warn(remote, &note.to_string()),
         }
     }
 }

@@ -8,6 +8,7 @@
 mod calls;
 mod line;
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use firesteel_host::net::{OtherProtocolConnection, VirtualPeers};
@@ -19,6 +20,7 @@ use tokio::sync::mpsc;
 
 pub use self::calls::Calls;
 use self::line::Line;
+use super::authentication::Authentication;
 use super::frames::Frames;
 
 /// Calls the drivers and Workers that wait for this Master's call. Serves all connections from the channel, until the
@@ -26,9 +28,11 @@ use super::frames::Frames;
 pub async fn serve(
     mut connections: mpsc::Receiver<OtherProtocolConnection>,
     calls: Calls,
+    authentication: Authentication,
     virtual_peers: VirtualPeers<Event>,
 ) {
     let common = Arc::new(Common {
+        authentication,
         lines: RateLimiter::per_minute(10),
         forms: Mutex::default(),
         directory: Mutex::default(),
@@ -38,13 +42,24 @@ pub async fn serve(
         let (remote, common) = (connection.remote, Arc::clone(&common));
         let virtual_peers = virtual_peers.of_a_connection();
         virtual_peers.clone().spawn(async move {
-            let frames = Frames::of(connection, virtual_peers.lease());
-            Line::new(Connection::default(), virtual_peers, remote, common).serve(frames).await;
+            let mut frames = Frames::of(connection, virtual_peers.lease());
+            let admitted = tokio::select! {
+                admitted = common.authentication.admit(&mut frames) => admitted,
+                () = virtual_peers.ended() => return,
+            };
+            match admitted {
+                Ok(proven) => {
+                    let connection = Connection::default().proven(proven);
+                    Line::new(connection, virtual_peers, remote, common).serve(frames).await;
+                }
+                Err(why) => common.warn(remote, &format!("refused: {why}")),
+            }
         });
     }
 }
 
 struct Common {
+    authentication: Authentication,
     /// Limits log lines that any program that can reach the port can cause.
     lines: RateLimiter,
     forms: Mutex<OrderForms>,
@@ -52,6 +67,13 @@ struct Common {
 }
 
 impl Common {
+    /// Logs what a peer has caused, unless there are too many such lines.
+    fn warn(&self, remote: SocketAddr, words: &str) {
+        if let Some(left_out) = self.lines.next() {
+            tracing::warn!(%remote, "connection in Spark's RPC: {words}{left_out}");
+        }
+    }
+
     fn forms(&self) -> MutexGuard<'_, OrderForms> {
         self.forms.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::AppId;
 
-use super::processes::{Marker, scan};
 use crate::worker::directories::work_directory::WorkDirectory;
+use crate::worker::reaper;
 
 /// The prefix of the name of a directory that is being removed.
 const REMOVED: &str = ".firesteel-removed-";
@@ -66,17 +66,9 @@ impl DirectoryCleanup {
         if apps.is_empty() {
             return apps;
         }
-        let marker = |app: &AppId| match is_drivers(app.as_str()) {
-            true => Marker::of_driver_anywhere(app.as_str()),
-            false => Marker::of_application(app),
-        };
-        let markers: Vec<Marker> = apps.iter().map(marker).collect();
-        let matching = scan(&markers);
-        apps.into_iter()
-            .zip(matching)
-            .filter(|(_, matching)| matching.is_empty())
-            .map(|(app, _)| app)
-            .collect()
+        let alive: BTreeSet<String> =
+            reaper::names().iter().filter_map(|name| Some(name.split('/').next()?.to_owned())).collect();
+        apps.into_iter().filter(|app| !alive.contains(app.as_str())).collect()
     }
 
     /// Renames an application's directory at once. Then removes it on a separate thread.

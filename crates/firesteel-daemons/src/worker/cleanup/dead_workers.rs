@@ -6,17 +6,18 @@
 //! <work directory>/.firesteel-workers/<Worker>
 //! ```
 //!
-//! A file without a lock belongs to a dead Worker. The Worker that finds such a file kills the processes that carry the
-//! dead Worker's [marker](Marker::of_worker), and removes the file. No other Worker has the same id. A Worker looks for
-//! these files at its start and when an application ends. The processes of living Workers are left alone, even if these
-//! Workers share the directory.
+//! The file has the path of the Worker's [control groups](ControlGroups), if it has any.
+//!
+//! A file without a lock belongs to a dead Worker. The Worker that finds such a file kills the processes in the dead
+//! Worker's control groups, and those that carry its [marker](Marker::of_worker), and removes the file. No other Worker
+//! has the same id. A Worker looks for these files at its start and when an application ends. The processes of living
+//! Workers are left alone, even if these Workers share the directory.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::ids::{WorkerId, is_sound};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -25,6 +26,7 @@ use super::processes::{Marker, kill_matching};
 use super::scratch_directories::ScratchRoots;
 use crate::files::private;
 use crate::life_lock::LifeLock;
+use crate::worker::reaper::control_group::{self, ControlGroups};
 
 /// The directory of the Workers' lock files, within the work directory.
 const RECORDS: &str = ".firesteel-workers";
@@ -47,11 +49,18 @@ pub struct DeadWorkerSearch(mpsc::Sender<()>);
 
 impl DeadWorkers {
     /// Ends the processes of dead Workers in this directory, and then makes the lock file of this Worker.
-    pub async fn start(work: &Path, worker: &WorkerId, scratch: &ScratchRoots) -> Self {
-        let (directory, own, roots) = (work.to_owned(), worker.clone(), scratch.clone());
+    pub async fn start(
+        work: &Path,
+        worker: &WorkerId,
+        groups: Option<&ControlGroups>,
+        scratch: &ScratchRoots,
+    ) -> Self {
+        let groups = groups.map(|groups| groups.path().to_owned());
+        let own = Own { work: work.to_owned(), worker: worker.clone(), groups };
+        let (starter, roots) = (own.clone(), scratch.clone());
         let starting = spawn_blocking(move || {
-            end_leftovers(&directory, &roots);
-            record(&directory, &own)
+            end_leftovers(&starter.work, &roots);
+            starter.record()
         });
         let record = starting.await.expect("looking for records does not panic");
         if let Err(error) = &record {
@@ -63,7 +72,6 @@ impl DeadWorkers {
         }
         // One queued request is enough: it covers everything that happened before.
         let (looks, due) = mpsc::channel(1);
-        let own = (work.to_owned(), worker.clone());
         let task = tokio::spawn(look_when_due(own, scratch.clone(), record.ok(), due));
         Self { task, looks }
     }
@@ -95,18 +103,18 @@ impl DeadWorkerSearch {
 /// Looks for dead Workers on request. Makes the lock file of this Worker again if somebody removed it. Returns the lock
 /// file.
 async fn look_when_due(
-    (work, own): (PathBuf, WorkerId),
+    own: Own,
     scratch: ScratchRoots,
     mut kept: Option<LifeLock>,
     mut due: mpsc::Receiver<()>,
 ) -> Option<LifeLock> {
     while due.recv().await.is_some() {
-        let (work, own, scratch) = (work.clone(), own.clone(), scratch.clone());
+        let (own, scratch) = (own.clone(), scratch.clone());
         let look = spawn_blocking(move || {
-            end_leftovers(&work, &scratch);
+            end_leftovers(&own.work, &scratch);
             match kept {
                 Some(kept) if kept.is_in_place() => Some(kept),
-                Some(_) | None => record(&work, &own).ok(),
+                Some(_) | None => own.record().ok(),
             }
         });
         kept = look.await.expect("looking for records does not panic");
@@ -154,11 +162,14 @@ fn is_in_use_by(work: &Path, counts: impl Fn(&str) -> bool) -> bool {
 
 fn end_leftovers_of(worker: &WorkerId, record: LifeLock, scratch: &ScratchRoots) {
     let marker = Marker::of_worker(worker);
-    let left = marker.matching().len();
+    let groups = record.text().unwrap_or_default();
+    let in_groups = control_group::members(worker, Path::new(&groups));
+    let left = in_groups.union(&marker.matching().into_iter().collect()).count();
     if left > 0 {
-        let processes = counted(left, "process");
-        tracing::warn!("{worker} was killed together with its reaper: killing its {processes}");
+        let processes = if left == 1 { "process" } else { "processes" };
+        tracing::warn!("{worker} was killed together with its reapers: killing its {left} {processes}");
     }
+    control_group::end(worker, Path::new(&groups), LIMIT);
     match kill_matching(&marker, QUIET_SCANS, LIMIT) {
         Ok(()) => {
             scratch.of_worker(worker).remove_all();
@@ -171,10 +182,22 @@ fn end_leftovers_of(worker: &WorkerId, record: LifeLock, scratch: &ScratchRoots)
     }
 }
 
-fn record(work: &Path, worker: &WorkerId) -> io::Result<LifeLock> {
-    let directory = work.join(RECORDS);
-    private::create_directories(&directory)?;
-    LifeLock::create(&directory.join(worker.as_str()))
+/// What the lock file of this Worker says.
+#[derive(Clone, Debug)]
+struct Own {
+    work: PathBuf,
+    worker: WorkerId,
+    /// The path of its control groups.
+    groups: Option<PathBuf>,
+}
+
+impl Own {
+    fn record(&self) -> io::Result<LifeLock> {
+        let directory = self.work.join(RECORDS);
+        private::create_directories(&directory)?;
+        let text = self.groups.as_deref().and_then(Path::to_str).unwrap_or_default();
+        LifeLock::create_with(&directory.join(self.worker.as_str()), text)
+    }
 }
 
 #[cfg(test)]
@@ -197,8 +220,12 @@ mod tests {
         let work = scratch.path();
         let name = |name| WorkerId::new(format!("worker-test-{name}-{}", std::process::id()));
         let (dead, alive, unknown) = (name("dead"), name("alive"), name("unknown"));
-        drop(record(work, &dead).expect("it can be made"));
-        let kept = record(work, &alive).expect("it can be made");
+        let record = |worker: &WorkerId| {
+            let own = Own { work: work.to_owned(), worker: worker.clone(), groups: None };
+            own.record().expect("it can be made")
+        };
+        drop(record(&dead));
+        let kept = record(&alive);
         let mut ended = process_of(&dead);
         let mut others = [process_of(&alive), process_of(&unknown)];
 

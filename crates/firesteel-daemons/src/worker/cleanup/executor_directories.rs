@@ -13,8 +13,8 @@ use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_worker::EarlierDirectory;
 
 use super::application_directories::is_applications;
-use super::processes::living_executors;
 use crate::worker::directories::work_directory::WorkDirectory;
+use crate::worker::reaper;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Contents {
@@ -29,8 +29,8 @@ pub fn measure(work: &WorkDirectory, executor: &ExecutorKey) -> Option<u64> {
     directory.is_dir().then(|| contents(&directory).bytes)
 }
 
-/// The directories that executors of earlier Workers left. They have the names of applications' executors, and no
-/// process of such an executor runs on this machine.
+/// The directories that executors of earlier Workers left. They have the names of applications' executors, and such
+/// an executor has no reaper on this machine.
 #[must_use]
 pub fn find(work: &WorkDirectory) -> Vec<EarlierDirectory> {
     let mut found = Vec::new();
@@ -44,8 +44,8 @@ pub fn find(work: &WorkDirectory) -> Vec<EarlierDirectory> {
             found.extend(executors);
         }
     }
-    let alive: BTreeSet<ExecutorKey> = if found.is_empty() { BTreeSet::new() } else { living_executors() };
-    found.retain(|directory| !alive.contains(&directory.executor));
+    let alive = if found.is_empty() { BTreeSet::new() } else { reaper::names() };
+    found.retain(|directory| !alive.contains(&directory.executor.to_string()));
     found
 }
 
@@ -56,6 +56,9 @@ pub fn remove(work: &WorkDirectory, executors: &[ExecutorKey]) {
     let mut first = None;
     for executor in executors {
         let directory = work.of_executor(executor);
+        if work.leads_out(&directory) {
+            continue;
+        }
         match fs::remove_dir_all(&directory) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -170,16 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn an_executor_with_a_process_on_this_machine_is_not_found() {
+    fn an_executor_with_a_reaper_on_this_machine_is_not_found() {
         let app = format!("app-20200101000000-{}", std::process::id() + 2_000);
         let (_scratch, work) =
             work_with(&[(&format!("{app}/0/stdout"), ""), (&format!("{app}/1/stdout"), "")]);
-        let mut sleeper = std::process::Command::new("sleep");
-        sleeper.arg("1000").env("FIRESTEEL_APP_ID", &app).env("FIRESTEEL_EXECUTOR_ID", "1");
-        let mut sleeper = sleeper.spawn().expect("it can be started");
+        let mut reaper = reaper::tests::posing_as(&format!("{app}/1"));
         let found: Vec<_> = find(&work).into_iter().map(|found| found.executor.executor).collect();
-        sleeper.kill().expect("it is ours");
-        sleeper.wait().expect("it is ours");
+        reaper.kill().expect("it is ours");
+        reaper.wait().expect("it is ours");
         assert_eq!(found, [ExecutorId(0)]);
     }
 }

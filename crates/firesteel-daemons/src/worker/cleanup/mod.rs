@@ -1,9 +1,7 @@
 //! Ends processes and removes directories that executors, applications and other Workers left. Each file says what it
 //! removes.
 //!
-//! - [`processes`]: finds and ends processes by the marker that executors carry.
-//! - [`executor_processes`]: ends the processes of executors that have ended, with one scan for all requests.
-//! - [`worker_processes`]: the reaper, which ends the processes of its Worker after the Worker's end.
+//! - [`processes`]: finds and ends processes by the marker that executors carry, if nothing better is known of them.
 //! - [`dead_workers`]: ends the processes of Workers that were killed together with their reapers.
 //! - [`application_directories`], [`executor_directories`]: remove what ended applications and executors leave in the
 //!   work directory.
@@ -12,7 +10,5 @@
 pub mod application_directories;
 pub mod dead_workers;
 pub mod executor_directories;
-pub mod executor_processes;
 pub mod processes;
 pub mod scratch_directories;
-pub mod worker_processes;

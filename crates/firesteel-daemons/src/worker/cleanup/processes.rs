@@ -1,17 +1,20 @@
 //! Finds and kills processes by the marker that executors carry in their environment.
+//!
+//! This is the last resort. A program can drop the marker (`env -i`) or overwrite it. Which processes belong to a
+//! running executor is known to its [reaper](crate::worker::reaper).
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, WorkerId};
+use firesteel_protocol::ids::{ExecutorKey, WorkerId};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::worker::environment::{APP_ID, DRIVER_ID, EXECUTOR_ID, WORKER_ID};
+use crate::worker::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
 
-pub(super) const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest wait for a process that is replacing its program: see [`environment_of`].
 const EXEC_LIMIT: Duration = Duration::from_secs(1);
@@ -27,7 +30,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// The marker of all processes that a Worker started, except for the reaper (its cleanup process).
+    /// The marker of all processes that a Worker's executors started.
     #[must_use]
     pub fn of_worker(worker: &WorkerId) -> Self {
         Self { entries: vec![format!("{WORKER_ID}={worker}").into_bytes()] }
@@ -42,24 +45,6 @@ impl Marker {
         marker
     }
 
-    /// The marker of all processes of a cluster driver.
-    #[must_use]
-    pub fn of_driver(worker: &WorkerId, driver: &DriverId) -> Self {
-        Self::of_worker(worker).and(DRIVER_ID, driver)
-    }
-
-    /// The marker of all processes of a cluster driver, on any Worker.
-    #[must_use]
-    pub fn of_driver_anywhere(driver: &str) -> Self {
-        Self { entries: vec![format!("{DRIVER_ID}={driver}").into_bytes()] }
-    }
-
-    /// The marker of all processes of an application, on any Worker.
-    #[must_use]
-    pub fn of_application(app: &AppId) -> Self {
-        Self { entries: vec![format!("{APP_ID}={app}").into_bytes()] }
-    }
-
     /// Narrows the marker to processes that also carry this variable.
     #[must_use]
     pub fn and(mut self, variable: &str, value: impl fmt::Display) -> Self {
@@ -72,35 +57,14 @@ impl Marker {
         self.entries.iter().all(|entry| environment.contains(entry.as_slice()))
     }
 
-    /// The processes that carry the marker now: see [`scan`].
+    /// The processes that carry the marker now, except the calling process. Processes of other users are left out,
+    /// because their environment cannot be read.
     #[must_use]
     pub fn matching(&self) -> Vec<Pid> {
-        scan(std::slice::from_ref(self)).remove(0)
+        let own = nix::unistd::getpid();
+        let others = processes().filter(|&(pid, _)| pid != own);
+        others.filter(|(_, environment)| self.is_in(&variables(environment))).map(|(pid, _)| pid).collect()
     }
-}
-
-/// Scans all processes once. Returns one entry for each marker, in the same order: the processes that carry this marker
-/// now, except the calling process. Processes of other users are left out, because their environment cannot be read.
-#[must_use]
-pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
-    let mut matching = vec![Vec::new(); markers.len()];
-    let own = nix::unistd::getpid();
-    for (pid, environment) in processes().filter(|&(pid, _)| pid != own) {
-        let environment = variables(&environment);
-        for (marker, matching) in markers.iter().zip(&mut matching) {
-            if marker.is_in(&environment) {
-                matching.push(pid);
-            }
-        }
-    }
-    matching
-}
-
-/// The executors that have a process on this machine, whichever Worker started them. Processes of other users are left
-/// out.
-#[must_use]
-pub fn living_executors() -> BTreeSet<ExecutorKey> {
-    processes().filter_map(|(_, environment)| executor_of(&variables(&environment))).collect()
 }
 
 /// The processes of this machine, each with its environment. The environment is empty if it cannot be read. This
@@ -141,25 +105,12 @@ fn environment_is_missing(stat: &str) -> bool {
     stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(48)) == Some("0")
 }
 
-/// The executor to which a process with this environment belongs.
-fn executor_of(environment: &BTreeSet<&[u8]>) -> Option<ExecutorKey> {
-    let value = |name: &str| {
-        let found =
-            environment.iter().find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
-        std::str::from_utf8(found?).ok()
-    };
-    Some(ExecutorKey {
-        app: AppId::new(value(APP_ID)?),
-        executor: ExecutorId(value(EXECUTOR_ID)?.parse().ok()?),
-    })
-}
-
 /// The variables in the format of `/proc/<pid>/environ`.
 fn variables(environment: &[u8]) -> BTreeSet<&[u8]> {
     environment.split(|&byte| byte == 0).collect()
 }
 
-pub(super) fn kill_all(pids: &[Pid]) {
+fn kill_all(pids: &[Pid]) {
     for &pid in pids {
         // The process may have ended already.
         let _ = kill(pid, Signal::SIGKILL);
@@ -196,13 +147,15 @@ pub struct Survivors {
 }
 
 impl Survivors {
-    pub(super) fn new(pids: &[Pid]) -> Self {
+    fn new(pids: &[Pid]) -> Self {
         Self { pids: pids.iter().map(|pid| pid.as_raw()).collect() }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use firesteel_protocol::ids::{AppId, ExecutorId};
+
     use super::*;
 
     #[test]
@@ -220,12 +173,12 @@ mod tests {
 
     #[test]
     fn a_process_is_found_as_soon_as_it_is_started() {
-        let app = AppId::new(format!("app-just-started-{}", std::process::id()));
+        let worker = WorkerId::new(format!("worker-just-started-{}", std::process::id()));
         for _ in 0..100 {
             let mut sleeper = std::process::Command::new("sleep");
             let mut sleeper =
-                sleeper.arg("1000").env(APP_ID, app.as_str()).spawn().expect("it can be started");
-            let found = Marker::of_application(&app).matching();
+                sleeper.arg("1000").env(WORKER_ID, worker.as_str()).spawn().expect("it can be started");
+            let found = Marker::of_worker(&worker).matching();
             sleeper.kill().expect("it is ours");
             sleeper.wait().expect("it is ours");
             assert_eq!(found, [Pid::from_raw(sleeper.id().cast_signed())]);

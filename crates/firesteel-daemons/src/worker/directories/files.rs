@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use crate::files::fetch::{FetchError, Fetcher};
 use crate::files::private;
 use crate::files::unpack::{UnpackError, unpack};
+use crate::worker::directories::work_directory::WorkDirectory;
 use crate::worker::runner::RunnerContext;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::Introduction;
@@ -135,7 +136,8 @@ pub async fn finish(tasks: TaskTracker) {
 
 #[derive(Clone, Debug)]
 struct FilePaths {
-    app: PathBuf,
+    work: WorkDirectory,
+    id: AppId,
     /// The directory with the files, as executors see it.
     files: PathBuf,
     partial: PathBuf,
@@ -152,7 +154,7 @@ impl FilePaths {
             PathBuf::from(path)
         };
         let (partial, archive) = (with_suffix(".partial"), with_suffix(".archive"));
-        Self { app: context.work.of_app(app), files, partial, archive }
+        Self { work: context.work.clone(), id: app.clone(), files, partial, archive }
     }
 
     /// Removes all files. Then removes the application's directory if it is empty.
@@ -160,12 +162,15 @@ impl FilePaths {
         let paths = self.clone();
         let clearing = spawn_blocking(move || {
             paths.clear_files();
-            let _ = fs::remove_dir(&paths.app);
+            let _ = fs::remove_dir(paths.work.of_app(&paths.id));
         });
         clearing.await.expect("removing files does not panic");
     }
 
     fn clear_files(&self) {
+        if self.work.leads_out(&self.work.of_app(&self.id)) {
+            return;
+        }
         let removed = [
             (&self.files, fs::remove_dir_all(&self.files)),
             (&self.partial, fs::remove_dir_all(&self.partial)),
@@ -194,12 +199,13 @@ async fn fill(
         // Remove what an earlier fetch for this application could not remove.
         at.clear_files();
         private::despite_removal(|| {
-            private::create_group_directories(&at.app)?;
+            at.work.make_app(&at.id)?;
             private::create_directory(&at.partial)
         })
     })
     .await?;
-    let mut fetcher = Fetcher::new(files.source.clone(), introduction.clone(), stop.clone());
+    let introduction = introduction.clone().with_application(files.secret.as_ref());
+    let mut fetcher = Fetcher::new(files.source.clone(), introduction, stop.clone());
     for file in &files.files {
         let name = file.name.clone();
         let path = match file.kind {

@@ -1,9 +1,10 @@
 //! The work directory, which contains the executors' directories.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use firesteel_host::start::failed;
 use firesteel_protocol::byte_text;
@@ -12,7 +13,7 @@ use firesteel_protocol::messages::DiskSpace;
 use firesteel_protocol::process::{Fault, NotStarted, StartFailure, StartStep};
 use nix::sys::statvfs::statvfs;
 
-use crate::files::private;
+use crate::files::private::{self, OwnDirectory};
 
 /// The Worker's work directory. It exists, and the Worker can write in it.
 ///
@@ -27,8 +28,12 @@ use crate::files::private;
 ///
 /// The files of an executor stay when its application ends, so that users can read them, until the
 /// [cleanup](crate::worker::cleanup::application_directories) removes them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkDirectory(PathBuf);
+#[derive(Clone, Debug)]
+pub struct WorkDirectory {
+    path: PathBuf,
+    /// The device and inode of the directory that had the path when the Worker last looked.
+    identity: Arc<Mutex<Option<(u64, u64)>>>,
+}
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use {path:?} as the work directory: {step}: {error}: choose another one with --work-dir")]
@@ -39,13 +44,15 @@ pub struct UnusableDirectory {
     pub error: io::Error,
 }
 
-/// Whether the work directory had to be made again.
+/// What has become of the work directory since the last look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remade {
-    /// The directory was missing because somebody had removed it.
-    Yes,
-    /// The directory existed.
-    No,
+pub enum Found {
+    /// It is in its place.
+    InPlace,
+    /// It was missing because somebody had removed or renamed it. It was made again.
+    Remade,
+    /// Another directory has its path.
+    Replaced,
 }
 
 /// The files that an executor writes to.
@@ -63,39 +70,62 @@ impl WorkDirectory {
     /// The directory cannot be made or written.
     pub fn open(path: &Path) -> Result<Self, UnusableDirectory> {
         let fail = |step| move |error| UnusableDirectory { path: path.to_owned(), step, error };
-        fs::create_dir_all(path).map_err(fail("it cannot be made"))?;
-        let absolute = path.canonicalize().map_err(fail("cannot find it"))?;
-        let directory = Self(absolute);
+        private::create_group_directories(path).map_err(fail("it cannot be made"))?;
+        let path = path.canonicalize().map_err(fail("cannot find it"))?;
+        let directory = Self { path, identity: Arc::default() };
+        directory.is_replaced();
         directory.write().map_err(fail("cannot write to it"))?;
         Ok(directory)
     }
 
     /// Writes a small file and removes it. Makes the directory again if it is missing, as [`open`](Self::open) does.
-    /// Returns whether the directory was made again.
+    /// Returns what has become of the directory.
     ///
     /// # Errors
     /// The directory cannot be made or written, or the disk is full. The error is a text.
-    pub fn try_to_write(&self) -> Result<Remade, String> {
-        let at = self.0.display();
-        let (remade, written) = match self.write() {
+    pub fn try_to_write(&self) -> Result<Found, String> {
+        let at = self.path.display();
+        let (is_remade, written) = match self.write() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(&self.0).map_err(|error| format!("cannot make {at}: {error}"))?;
-                (Remade::Yes, self.write())
+                let made = private::create_group_directories(&self.path);
+                made.map_err(|error| format!("cannot make {at}: {error}"))?;
+                (true, self.write())
             }
-            written => (Remade::No, written),
+            written => (false, written),
         };
-        written.map(|()| remade).map_err(|error| format!("cannot write in {at}: {error}"))
+        written.map_err(|error| format!("cannot write in {at}: {error}"))?;
+        Ok(match (is_remade, self.is_replaced()) {
+            (true, _) => Found::Remade,
+            (false, true) => Found::Replaced,
+            (false, false) => Found::InPlace,
+        })
+    }
+
+    /// Whether another directory has the path than at the last look.
+    fn is_replaced(&self) -> bool {
+        let Ok(found) = fs::metadata(&self.path) else { return false };
+        let found = (found.dev(), found.ino());
+        let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        identity.replace(found).is_some_and(|known| known != found)
+    }
+
+    /// Whether users other than its owner can put files into the directory. In a directory with the sticky bit they
+    /// cannot replace what others have made.
+    #[must_use]
+    pub fn is_open_to_others(&self) -> bool {
+        let mode = fs::metadata(&self.path).map_or(0, |found| found.permissions().mode());
+        mode & 0o022 != 0 && mode & 0o1000 == 0
     }
 
     fn write(&self) -> io::Result<()> {
-        let mut probe = tempfile::Builder::new().prefix(".firesteel-probe-").tempfile_in(&self.0)?;
+        let mut probe = tempfile::Builder::new().prefix(".firesteel-probe-").tempfile_in(&self.path)?;
         probe.write_all(&[b'.'; 4096])
     }
 
     /// The space on the directory's disk. `None` if the system does not report it.
     #[must_use]
     pub fn space(&self) -> Option<DiskSpace> {
-        let found = statvfs(&self.0).ok()?;
+        let found = statvfs(&self.path).ok()?;
         let (unit, bytes) = (found.fragment_size(), |blocks: u64, unit: u64| blocks.saturating_mul(unit));
         // Space that is reserved for the system is not available to the Worker.
         let reserved = found.blocks_free().saturating_sub(found.blocks_available());
@@ -105,12 +135,19 @@ impl WorkDirectory {
 
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     #[must_use]
     pub fn of_app(&self, app: &AppId) -> PathBuf {
-        self.0.join(app.as_str())
+        self.path.join(app.as_str())
+    }
+
+    /// Whether a path of this directory leads through a link that somebody has put there. Nothing is removed through
+    /// such a link.
+    #[must_use]
+    pub fn leads_out(&self, path: &Path) -> bool {
+        path.canonicalize().is_ok_and(|real| real != path)
     }
 
     /// The directory of an executor. The Worker's state machine has already checked the ids with
@@ -123,7 +160,7 @@ impl WorkDirectory {
     /// The directory of a cluster driver. The Worker's state machine has already checked the id.
     #[must_use]
     pub fn of_driver(&self, driver: &DriverId) -> PathBuf {
-        self.0.join(driver.as_str())
+        self.path.join(driver.as_str())
     }
 
     /// The directory of an application's files. Several Workers may share one work directory; each Worker fetches its
@@ -172,14 +209,39 @@ impl WorkDirectory {
         }
     }
 
-    /// Makes an executor's directory and opens its files, truncated. The directory may already exist. New files can be
-    /// read only by the Worker's user and group. Source: Spark Worker, 4.2.1; in 4.0.1 an existing directory is an
-    /// error.
+    /// Opens the directory of an application, and makes it if it does not exist.
+    ///
+    /// # Errors
+    /// The directory cannot be made, or somebody has put something else in its place.
+    pub(crate) fn make_app(&self, app: &AppId) -> io::Result<OwnDirectory> {
+        private::despite_removal(|| OwnDirectory::open(&self.path)?.make(app.as_str()))
+    }
+
+    /// Opens the directory of an executor, and makes it if it does not exist.
+    ///
+    /// # Errors
+    /// A directory cannot be made, or somebody has put something else in its place.
+    pub(crate) fn make_executor(&self, executor: &ExecutorKey) -> io::Result<OwnDirectory> {
+        let name = executor.executor.to_string();
+        private::despite_removal(|| OwnDirectory::open(&self.path)?.make(executor.app.as_str())?.make(&name))
+    }
+
+    /// Opens the directory of a cluster driver, and makes it if it does not exist.
+    ///
+    /// # Errors
+    /// The directory cannot be made, or somebody has put something else in its place.
+    pub(crate) fn make_driver(&self, driver: &DriverId) -> io::Result<OwnDirectory> {
+        private::despite_removal(|| OwnDirectory::open(&self.path)?.make(driver.as_str()))
+    }
+
+    /// Makes an executor's directory and new files in it. The directory may already exist. Only the Worker's user and
+    /// group can read the files. Source: Spark Worker, 4.2.1; in 4.0.1 an existing directory is an error.
     ///
     /// # Errors
     /// A path could not be made or written. The error names the path and the cause.
     pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, NotStarted> {
-        open_outputs(&self.of_executor(executor), OpenOptions::new().write(true).truncate(true), header)
+        let path = self.of_executor(executor);
+        open_outputs((self.make_executor(executor), &path), OwnDirectory::create_log, header)
     }
 
     /// Makes a cluster driver's directory and opens its files, to append to them.
@@ -187,24 +249,25 @@ impl WorkDirectory {
     /// # Errors
     /// A path could not be made or written. The error names the path and the cause.
     pub fn prepare_driver(&self, driver: &DriverId, header: &str) -> Result<Outputs, NotStarted> {
-        open_outputs(&self.of_driver(driver), OpenOptions::new().append(true), header)
+        open_outputs((self.make_driver(driver), &self.of_driver(driver)), OwnDirectory::append_log, header)
     }
 }
 
-/// Makes a directory and opens the files for output in it.
-fn open_outputs(directory: &Path, options: &mut OpenOptions, header: &str) -> Result<Outputs, NotStarted> {
-    private::despite_removal(|| private::create_group_directories(directory))
-        .map_err(|error| failed(StartStep::Directory, directory.display(), &error))?;
-    options.create(true);
-    let mut open = |name| {
-        let path = directory.join(name);
-        private::open_log(options, &path).map_err(|error| failed(StartStep::Output, path.display(), &error))
+/// Opens the files for output in a directory.
+fn open_outputs(
+    (directory, path): (io::Result<OwnDirectory>, &Path),
+    open: fn(&OwnDirectory, &str) -> io::Result<File>,
+    header: &str,
+) -> Result<Outputs, NotStarted> {
+    let directory = directory.map_err(|error| failed(StartStep::Directory, path.display(), &error))?;
+    let opened = |name| {
+        open(&directory, name).map_err(|error| failed(StartStep::Output, path.join(name).display(), &error))
     };
-    let stdout = open("stdout")?;
-    let mut stderr = open("stderr")?;
+    let stdout = opened("stdout")?;
+    let mut stderr = opened("stderr")?;
     stderr
         .write_all(header.as_bytes())
-        .map_err(|error| failed(StartStep::Output, directory.join("stderr").display(), &error))?;
+        .map_err(|error| failed(StartStep::Output, path.join("stderr").display(), &error))?;
     Ok(Outputs { stdout, stderr })
 }
 
@@ -243,6 +306,84 @@ mod tests {
             let error = WorkDirectory::open(path).expect_err("it cannot be used").to_string();
             assert!(error.contains(words) && error.contains(&format!("{path:?}")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_work_directory_that_is_removed_or_replaced_is_noticed_once() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let path = scratch.path().join("work");
+        let work = WorkDirectory::open(&path).expect("it can be made");
+        assert_eq!(work.try_to_write(), Ok(Found::InPlace));
+        fs::remove_dir(&path).expect("it is empty");
+        assert_eq!(work.try_to_write(), Ok(Found::Remade));
+        assert_eq!(work.try_to_write(), Ok(Found::InPlace));
+        fs::rename(&path, scratch.path().join("away")).expect("it is there");
+        fs::create_dir(&path).expect("its place is free");
+        assert_eq!(work.try_to_write(), Ok(Found::Replaced));
+        assert_eq!(work.try_to_write(), Ok(Found::InPlace));
+    }
+
+    #[test]
+    fn a_work_directory_that_others_can_write_is_open_to_them_unless_it_is_sticky() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let work = WorkDirectory::open(&scratch.path().join("work")).expect("it can be made");
+        assert!(!work.is_open_to_others(), "whatever the umask");
+        for (mode, expected) in
+            [(0o755, false), (0o770, true), (0o757, true), (0o1777, false), (0o700, false)]
+        {
+            fs::set_permissions(work.path(), fs::Permissions::from_mode(mode)).expect("it is ours");
+            assert_eq!(work.is_open_to_others(), expected, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_that_takes_the_place_of_a_directory() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let elsewhere = scratch.path().join("elsewhere");
+        fs::create_dir_all(elsewhere.join("3")).expect("it can be made");
+        let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
+        for (name, is_of_the_app) in [("work-1", true), ("work-2", false)] {
+            let work = WorkDirectory::open(&scratch.path().join(name)).expect("it can be made");
+            match is_of_the_app {
+                true => symlink(&elsewhere, work.of_app(&executor.app)),
+                false => fs::create_dir(work.of_app(&executor.app))
+                    .and_then(|()| symlink(&elsewhere, work.of_executor(&executor))),
+            }
+            .expect("the name is free");
+            let error = work.prepare(&executor, "header").expect_err("it is a link");
+            let error = format!("{error:?}");
+            assert!(error.contains("it is a link"), "{error}");
+            assert!(work.leads_out(&work.of_executor(&executor)));
+        }
+        let work = WorkDirectory::open(&scratch.path().join("work-3")).expect("it can be made");
+        let driver = DriverId::new("driver-1");
+        symlink(&elsewhere, work.of_driver(&driver)).expect("the name is free");
+        work.prepare_driver(&driver, "header").expect_err("it is a link");
+        assert_eq!(fs::read_dir(&elsewhere).expect("it is there").count(), 1);
+        assert_eq!(fs::read_dir(elsewhere.join("3")).expect("it is there").count(), 0);
+    }
+
+    #[test]
+    fn a_link_that_takes_the_place_of_a_log_is_replaced_and_what_it_leads_to_stays() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let work = WorkDirectory::open(&scratch.path().join("work")).expect("it can be made");
+        let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
+        let driver = DriverId::new("driver-1");
+        let [one, other] = ["soft", "hard"].map(|name| scratch.path().join(name));
+        for directory in [work.of_executor(&executor), work.of_driver(&driver)] {
+            fs::create_dir_all(&directory).expect("it can be made");
+            for file in [&one, &other] {
+                fs::write(file, "precious").expect("there is room");
+            }
+            symlink(&one, directory.join("stdout")).expect("the name is free");
+            fs::hard_link(&other, directory.join("stderr")).expect("the name is free");
+        }
+        work.prepare(&executor, "header").expect("its files are made anew");
+        work.prepare_driver(&driver, "header").expect("its files are made anew");
+        assert_eq!([one, other].map(|file| fs::read_to_string(file).expect("it stays")), ["precious"; 2]);
+        assert_eq!(fs::read_to_string(work.of_driver(&driver).join("stderr")).expect("it is"), "header");
+        work.prepare_driver(&driver, "again").expect("they are its own");
+        assert_eq!(fs::read_to_string(work.of_driver(&driver).join("stderr")).expect("it is"), "headeragain");
     }
 
     #[test]

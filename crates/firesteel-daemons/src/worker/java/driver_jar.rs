@@ -8,6 +8,8 @@ use std::time::Duration;
 use firesteel_protocol::process::{StartFailure, StartStep};
 use firesteel_spark::jar::Jar;
 
+use crate::files::private;
+
 /// How long an HTTP server may take to accept a connection, and to begin its response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -34,10 +36,11 @@ pub(super) fn fetch(url: &str, directory: &Path) -> Result<Option<PathBuf>, Star
     }
     // It gets its name when it is complete.
     let part = directory.join(format!(".{name}.part"));
+    let mut file = new_file(&part).map_err(|error| failed(&error))?;
     let copied = match &jar {
         Jar::None => return Ok(None),
-        Jar::File { path, .. } => fs::copy(path, &part).map(drop).map_err(|error| failed(&error)),
-        Jar::Http { url, .. } => download(url, &part).map_err(|error| failed(&error)),
+        Jar::File { path, .. } => copy(path, &mut file).map_err(|error| failed(&error)),
+        Jar::Http { url, .. } => download(url, &mut file).map_err(|error| failed(&error)),
     };
     copied?;
     fs::rename(&part, &path).map_err(|error| failed(&error))?;
@@ -53,7 +56,19 @@ enum DownloadError {
     Io(#[from] io::Error),
 }
 
-fn download(url: &str, to: &Path) -> Result<(), DownloadError> {
+/// Makes a new file, in the place of a file or a link of this name.
+fn new_file(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => private::create_file(path),
+    }
+}
+
+fn copy(from: &str, to: &mut File) -> io::Result<()> {
+    io::copy(&mut File::open(from)?, to).map(drop)
+}
+
+fn download(url: &str, to: &mut File) -> Result<(), DownloadError> {
     let settings = ureq::Agent::config_builder()
         .timeout_connect(Some(PATIENCE))
         .timeout_recv_response(Some(PATIENCE))
@@ -63,7 +78,7 @@ fn download(url: &str, to: &Path) -> Result<(), DownloadError> {
         .build();
     let answer = ureq::Agent::new_with_config(settings).get(url).call();
     let answer = answer.map_err(|error| DownloadError::Http(Box::new(error)))?;
-    io::copy(&mut answer.into_body().into_reader(), &mut File::create(to)?)?;
+    io::copy(&mut answer.into_body().into_reader(), to)?;
     Ok(())
 }
 

@@ -7,8 +7,8 @@ mod driver_jar;
 pub mod spark_homes;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use firesteel_host::start::failed;
 use firesteel_protocol::address::Address;
@@ -27,7 +27,7 @@ use serde_json::json;
 use super::cleanup::scratch_directories::ScratchDirectories;
 use super::directories::work_directory::WorkDirectory;
 use super::environment::inherited;
-use crate::files::private;
+use crate::files::private::OwnDirectory;
 use spark_homes::SparkHomes;
 
 /// The settings and paths that a Worker needs to start Spark's executors and cluster drivers.
@@ -111,7 +111,7 @@ impl Java {
     ) -> Result<Command, NotStarted> {
         let installation = self.homes.choose(&driver.command)?;
         let directory = work.of_driver(&plan.driver);
-        private::despite_removal(|| private::create_group_directories(&directory))
+        work.make_driver(&plan.driver)
             .map_err(|error| failed(StartStep::Directory, directory.display(), &error))?;
         let jar = driver_jar::fetch(&driver.jar, &directory)?;
         let place = DriverLocation {
@@ -145,7 +145,8 @@ fn resources_file(
     if resources.is_empty() {
         return Ok(None);
     }
-    written(&work.of_executor(&plan.executor), &described("spark.executor", &resources)).map(Some)
+    let directory = (work.make_executor(&plan.executor), work.of_executor(&plan.executor));
+    written(directory, &described("spark.executor", &resources)).map(Some)
 }
 
 /// Writes the addresses of custom resources into the cluster driver's directory. `None` if the driver has no addresses.
@@ -156,17 +157,24 @@ fn driver_resources_file(plan: &DriverPlan, work: &WorkDirectory) -> Result<Opti
     if resources.is_empty() {
         return Ok(None);
     }
-    written(&work.of_driver(&plan.driver), &described("spark.driver", &resources)).map(Some)
+    let directory = (work.make_driver(&plan.driver), work.of_driver(&plan.driver));
+    written(directory, &described("spark.driver", &resources)).map(Some)
 }
 
 /// Writes a description of resources into a directory. Returns its path.
-fn written(directory: &Path, description: &str) -> Result<String, NotStarted> {
-    let path = directory.join("resources.json");
-    private::despite_removal(|| private::create_group_directories(directory))
-        .and_then(|()| fs::write(&path, description))
+fn written(
+    (directory, path): (io::Result<OwnDirectory>, PathBuf),
+    description: &str,
+) -> Result<String, NotStarted> {
+    let path = path.join(RESOURCES);
+    directory
+        .and_then(|directory| directory.create_log(RESOURCES)?.write_all(description.as_bytes()))
         .map_err(|error| failed(StartStep::Directory, path.display(), &error))?;
     Ok(byte_text::of_os(path))
 }
+
+/// The name of the file with the addresses of custom resources.
+const RESOURCES: &str = "resources.json";
 
 /// The resource addresses of a Spark component, in the format that Spark's Worker writes.
 fn described(component: &str, resources: &BTreeMap<String, Vec<String>>) -> String {

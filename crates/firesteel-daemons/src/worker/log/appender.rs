@@ -126,7 +126,7 @@ impl Log {
         }
         match trouble {
             Some(error) if !self.troubled => {
-                tracing::warn!("{name}: cannot roll over the log as configured: {error}");
+                tracing::warn!("{name}: {error}");
                 self.troubled = true;
             }
             Some(_) | None => {}

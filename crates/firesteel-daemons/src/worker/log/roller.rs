@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,8 +96,12 @@ impl Roller {
 
     fn write_slice(&mut self, now: Timestamp, bytes: &[u8]) -> Written {
         let mut written = Written::default();
-        if self.is_due(now, bytes.len()) {
-            written.trouble = self.roll(now).err();
+        if !self.is_in_place() {
+            written.trouble = Some(self.begin_anew());
+        } else if self.is_due(now, bytes.len()) {
+            let unrolled =
+                |error| io::Error::other(format!("cannot roll over the log as configured: {error}"));
+            written.trouble = self.roll(now).err().map(unrolled);
         }
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -125,6 +130,36 @@ impl Roller {
             Strategy::ByTime(_) | Strategy::BySize(_) if self.length == 0 => false,
             Strategy::ByTime(_) => self.next.is_some_and(|next| next <= now),
             Strategy::BySize(most) => self.length.saturating_add(more as u64) > most,
+        }
+    }
+
+    /// Whether the active file still has its name. Somebody may have removed, renamed or replaced it.
+    fn is_in_place(&self) -> bool {
+        let own = match self.file.metadata() {
+            Ok(own) if own.is_file() => own,
+            Ok(_) | Err(_) => return true,
+        };
+        match fs::symlink_metadata(&self.active) {
+            Ok(there) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
+
+    /// Continues in a new active file, since nobody finds what is written to the old one. The new file takes the place
+    /// of whatever has its name. Returns what is to be said.
+    fn begin_anew(&mut self) -> io::Error {
+        let mut removed = self.removed.lock();
+        match create(&self.active) {
+            Ok(file) => {
+                *removed += std::mem::take(&mut self.length);
+                drop(removed);
+                self.file = file;
+                with_path(
+                    &self.active,
+                    &io::Error::other("it was removed or replaced: continuing in a new file"),
+                )
+            }
+            Err(error) => with_path(&self.active, &error),
         }
     }
 

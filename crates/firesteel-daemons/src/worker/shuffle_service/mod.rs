@@ -6,8 +6,7 @@
 //! - It starts before the Worker registers. If it cannot start, the Worker does not start either, as in Spark.
 //! - If it ends later, it is started again after a growing pause ([`phase`]). The new process reads the registered
 //!   executors from its database.
-//! - It ends after the Worker's executors. It carries the Worker's [marker](super::cleanup::processes), so the
-//!   [reaper](super::worker_processes) ends it when the Worker is killed.
+//! - It ends after the Worker's executors. Its [reaper](super::reaper) ends it when the Worker is killed.
 //!
 //! The service does not learn when executors and applications end. Only Spark's own Worker can inform it, because that
 //! Worker runs the service in its own JVM.
@@ -17,15 +16,16 @@
 use std::time::Duration;
 
 use firesteel_host::clock::Clock;
+use firesteel_host::net::dial::connect;
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::process::{Command, Signal};
+use firesteel_protocol::secret::Secret;
 use firesteel_settings::java_options::{self, Unfinished};
 use firesteel_settings::secrets::shown_text;
 use firesteel_settings::shuffle_service::ShuffleServiceSettings;
 use firesteel_spark::launch::shuffle_service;
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, sleep_until, timeout};
@@ -35,6 +35,7 @@ use self::process::{Current, Directory, Process};
 use super::directories::work_directory::WorkDirectory;
 use super::environment::inherited;
 use super::java::spark_homes::{NoSpark, SparkHomes};
+use super::reaper::handle::Reapers;
 
 pub mod phase;
 mod process;
@@ -62,6 +63,13 @@ pub enum ShuffleServiceError {
          spark.shuffle.service.port, or set spark.shuffle.service.enabled to false"
     )]
     NotStarted { port: u16, why: String },
+    /// The Worker's credentials do not have the secret that executors would have to prove.
+    #[error(
+        "cannot run the external shuffle service: with credentials executors have to prove the secret of Spark's applications \
+         to it, which the Worker's file does not have: add the line that begins with spark from a user's file, or set \
+         spark.shuffle.service.enabled to false"
+    )]
+    NoSecret,
 }
 
 /// The handle of a running service. Dropping it ends the service.
@@ -72,20 +80,21 @@ pub struct ShuffleService {
 }
 
 impl ShuffleService {
-    /// Starts the service, and waits until it listens. `grace` is the time between SIGTERM and SIGKILL when the service
-    /// is stopped.
+    /// Starts the service, to which executors prove the secret if there is one, and waits until it listens. `grace` is
+    /// the time between SIGTERM and SIGKILL when the service is stopped.
     ///
     /// # Errors
     /// No installation of Spark was found, or the service does not listen within a minute.
     pub async fn start(
-        settings: &ShuffleServiceSettings,
+        (settings, secret): (&ShuffleServiceSettings, Option<Secret>),
         homes: &SparkHomes,
         work: &WorkDirectory,
         worker: &WorkerId,
+        reapers: &Reapers,
         grace: Duration,
         clock: Clock,
     ) -> Result<Self, ShuffleServiceError> {
-        let service = Service::of(settings, homes, work, worker.clone())?;
+        let service = Service::of((settings, secret), homes, work, worker.clone(), reapers.clone())?;
         let port = service.port;
         let (stop, stopped) = oneshot::channel();
         let (ready, outcome) = oneshot::channel();
@@ -110,16 +119,18 @@ struct Service {
     port: u16,
     directory: Directory,
     worker: WorkerId,
+    reapers: Reapers,
     /// A text that names the installation of Spark.
     spark: String,
 }
 
 impl Service {
     fn of(
-        settings: &ShuffleServiceSettings,
+        (settings, secret): (&ShuffleServiceSettings, Option<Secret>),
         homes: &SparkHomes,
         work: &WorkDirectory,
         worker: WorkerId,
+        reapers: Reapers,
     ) -> Result<Self, ShuffleServiceError> {
         let (installation, version) = homes.first()?;
         let inherited = inherited();
@@ -134,12 +145,14 @@ impl Service {
             properties: settings.properties.clone(),
             daemon_options: words("SPARK_DAEMON_JAVA_OPTS")?,
             options: words("SPARK_SHUFFLE_OPTS")?,
+            secret,
         };
         Ok(Self {
             command: shuffle_service::program(&service, &installation, &inherited),
             port: settings.port,
             directory,
             worker,
+            reapers,
             spark: format!("Spark {version} in {}", installation.home),
         })
     }
@@ -191,8 +204,12 @@ impl Service {
     async fn start(&self, clock: Clock) -> Current {
         let (directory, port) = (self.directory.clone(), self.port);
         let logs = blocking(move || directory.prepare(port, clock.now())).await;
-        let start = |logs| Process::start(&self.command, &self.directory, logs, &self.worker, clock);
-        match logs.and_then(start) {
+        let Self { command, directory, worker, reapers, .. } = self;
+        let started = match logs {
+            Ok(logs) => Process::start(command, directory, logs, worker, reapers, clock).await,
+            Err(error) => Err(error),
+        };
+        match started {
             Ok(process) => Current::Runs(process),
             Err(error) => Current::failed(&error),
         }
@@ -263,7 +280,7 @@ async fn at(time: Option<Timestamp>, clock: Clock) {
 /// Waits until something on this machine accepts connections at this port.
 async fn listening(port: u16) {
     loop {
-        if let Ok(Ok(_)) = timeout(PROBE, TcpStream::connect(("127.0.0.1", port))).await {
+        if let Ok(Ok(_)) = timeout(PROBE, connect(("127.0.0.1", port))).await {
             return;
         }
         sleep(PROBE_PAUSE).await;

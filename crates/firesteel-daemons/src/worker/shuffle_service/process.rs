@@ -1,28 +1,26 @@
 //! One process of the external shuffle service: its files, its start and its last words.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 
 use firesteel_host::clock::Clock;
-use firesteel_host::process_group::{ProcessGroup, exit_status};
-use firesteel_host::start::spawn;
 use firesteel_protocol::Timestamp;
-use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::messages::Stream;
 use firesteel_protocol::process::{Command, ExitStatus, NotStarted, Signal};
 use firesteel_settings::rolling::{Compression, Rolling, Strategy};
-use tokio::process::Child;
 
-use super::super::environment::{APP_ID, EXECUTOR_ID, WORKER_ID, not_inherited};
+use super::super::environment::WORKER_ID;
 use super::super::log::segments::active_name;
 use super::super::log::{Appender, Roller};
-use crate::files::private;
+use super::super::reaper::handle::{Ended, Program, Reaper, Reapers};
+use super::super::runner::OutputTargets;
+use crate::files::private::{self, OwnDirectory};
 
 /// How much of each output is kept. It is limited, since a process may run for years.
 const ROLLING: Rolling =
@@ -32,6 +30,9 @@ const ROLLING: Rolling =
 const END: u64 = 8192;
 
 const LINES: usize = 5;
+
+/// The name of the service's reaper.
+const NAME: &str = "shuffle-service";
 
 /// The directory of the service, within the work directory.
 ///
@@ -70,7 +71,8 @@ impl Directory {
     }
 
     fn make(&self) -> io::Result<()> {
-        private::create_group_directories(&self.0)?;
+        let name = self.0.file_name().and_then(OsStr::to_str).expect("the Worker has named it");
+        OwnDirectory::open(self.0.parent().expect("it is in the work directory"))?.make(name)?;
         self.remove_database()?;
         private::create_directories(&self.database())
     }
@@ -116,8 +118,7 @@ impl Directory {
 /// A running process of the service.
 #[derive(Debug)]
 pub(super) struct Process {
-    child: Child,
-    group: ProcessGroup,
+    reaper: Reaper,
     /// The tasks that copy the process's output into its logs.
     appenders: Vec<Appender>,
 }
@@ -127,11 +128,12 @@ impl Process {
     ///
     /// # Errors
     /// The program cannot be started. The error is a text.
-    pub(super) fn start(
+    pub(super) async fn start(
         command: &Command,
         directory: &Directory,
         logs: [Roller; 2],
         worker: &WorkerId,
+        reapers: &Reapers,
         clock: Clock,
     ) -> Result<Self, String> {
         let mut appenders = Vec::new();
@@ -145,40 +147,33 @@ impl Process {
         let no_pipe = |error: io::Error| format!("cannot read its output: {error}");
         let stdout = through_pipe(stdout, Stream::Stdout).map_err(no_pipe)?;
         let stderr = through_pipe(stderr, Stream::Stderr).map_err(no_pipe)?;
-        let mut process = std::process::Command::new(byte_text::os(&command.program));
-        for name in not_inherited() {
-            process.env_remove(name);
-        }
-        process
-            .args(command.arguments.iter().map(|word| byte_text::os(word)))
-            .env_remove(APP_ID)
-            .env_remove(EXECUTOR_ID)
-            .envs(command.environment.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))
-            // The reaper finds the process by this variable.
-            .env(WORKER_ID, worker.as_str())
-            .current_dir(&directory.0);
-        let started = spawn(process, &command.program, |process| {
-            process.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-            Ok(())
-        });
-        let (child, group) = started.map_err(|NotStarted { failure, .. }| failure.error)?;
-        Ok(Self { group, child, appenders })
+        let mut variables = command.environment.clone();
+        // By this variable, another Worker finds the process if this Worker and the reaper are killed together.
+        variables.insert(WORKER_ID.to_owned(), worker.to_string());
+        let program = Program {
+            path: command.program.clone(),
+            is_own: false,
+            arguments: command.arguments.clone(),
+            variables,
+        };
+        let started = reapers.start(NAME, program, &directory.0, &OutputTargets { stdout, stderr }).await;
+        let reaper = started.map_err(|NotStarted { failure, .. }| failure.error)?;
+        Ok(Self { reaper, appenders })
     }
 
     pub(super) fn id(&self) -> u32 {
-        self.group.leader()
+        self.reaper.pid()
     }
 
     /// Signals the process group of the service.
     fn signal(&self, signal: Signal) {
-        self.group.signal(signal);
+        self.reaper.signal(signal);
     }
 
-    /// Waits until the process ends, kills the rest of its process group, and keeps its last output. The future may be
-    /// dropped before it is ready, and the method called again. Do not call it after it has returned.
+    /// Waits until the process and its descendants end, and keeps its last output. The future may be dropped before it
+    /// is ready, and the method called again. Do not call it after it has returned.
     async fn wait(&mut self) -> ExitStatus {
-        let status = exit_status(self.child.wait().await);
-        self.group.signal(Signal::Kill);
+        let Ended { status, cpu_millis: _ } = self.reaper.ended().await;
         for appender in std::mem::take(&mut self.appenders) {
             appender.finish().await;
         }

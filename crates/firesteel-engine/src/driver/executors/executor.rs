@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::advanced::locality::{Sites, Topology};
 use firesteel_placement::advanced::resources::{AddressPool, TakenAddresses};
 use firesteel_placement::{Cores, Resources};
+use firesteel_protocol::exchange::Exchange;
 use firesteel_protocol::ids::{PeerId, ProfileId, TaskId, WorkerId};
 use firesteel_protocol::last_seen::LastSeen;
+use firesteel_protocol::messages::DriverToExecutor;
 use firesteel_protocol::time::Timestamp;
 
 use super::openings::{ExecutorFree, ExecutorTotal};
@@ -44,6 +46,8 @@ pub(in crate::driver) struct Executor {
     pub(super) suspicions: BTreeSet<TaskId>,
     /// Whether the executor gets no tasks because it is suspected.
     pub(in crate::driver) held: bool,
+    /// The messages to and from the executor, if it returns after its connection broke.
+    pub(super) exchange: Option<Exchange<DriverToExecutor>>,
     /// When the latest message arrived.
     pub(super) heard: LastSeen,
     /// When to check whether the executor is silent. Only a check changes this time, not a message.
@@ -92,11 +96,12 @@ pub(in crate::driver) enum Trust {
 ///                                   |                     |
 ///                                   `- RegisterExecutor --+--> OFFERING --will leave, or killed a task unasked--> LEAVING
 ///                                                                 |                                   |
-///                                                                 `--------- connection ended --------+--> DISCONNECTED
+///                                                                 ^                                   |
+///                                                                 `- registers again -- AWAY <--------+-- connection ended
 /// ```
 ///
 /// An executor that registers before the Master has announced it waits outside the table. In each state the Master
-/// may report that the executor is lost. A disconnected executor is lost after some time. A connected executor
+/// may report that the executor is lost. An executor that is away is lost after some time. A connected executor
 /// that stays silent is also lost. The driver ends an expected executor that takes too long to register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum State {
@@ -108,9 +113,9 @@ pub(in crate::driver) enum State {
     Offering(PeerId),
     /// The executor is shutting down and takes no more tasks.
     Leaving(PeerId),
-    /// The executor's connection ended. Until this time, the driver waits for the Master to report how the executor
-    /// ended.
-    Disconnected(Timestamp),
+    /// The executor's connection ended at the time `since`. Until the time `until`, the driver waits for the executor's
+    /// return, and for the Master to report how the executor ended.
+    Away { since: Timestamp, until: Timestamp },
 }
 
 impl Executor {
@@ -138,6 +143,7 @@ impl Executor {
             drains: false,
             suspicions: BTreeSet::new(),
             held: false,
+            exchange: None,
             heard: LastSeen::at(Timestamp::default()),
             look: Timestamp::default(),
         }
@@ -146,7 +152,7 @@ impl Executor {
     pub(in crate::driver) fn peer(&self) -> Option<PeerId> {
         match self.state {
             State::Offering(peer) | State::Leaving(peer) => Some(peer),
-            State::Announced | State::Expected(_) | State::Disconnected(_) => None,
+            State::Announced | State::Expected(_) | State::Away { .. } => None,
         }
     }
 
@@ -218,18 +224,35 @@ impl Executor {
         matches!((self.state, self.fate), (State::Offering(_), Fate::Wanted))
     }
 
+    /// Whether an executor that says this of itself can be this one.
+    pub(super) fn is(&self, assigned: &Assigned) -> bool {
+        let Assigned { profile, worker, host, cores, resources } = assigned;
+        (self.profile, &self.worker, &self.host) == (*profile, worker, host)
+            && (self.cores, &self.resources) == (*cores, resources)
+    }
+
+    /// Whether the executor returns if its connection breaks.
+    pub(super) fn returns(&self) -> bool {
+        self.exchange.is_some()
+    }
+
+    /// Whether the executor takes no more tasks because it will end, also after it has returned.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.drains || self.interrupted > 0
+    }
+
     /// Whether the executor is assigned and has not registered.
     pub(in crate::driver) fn is_to_come(&self) -> bool {
         match self.state {
             State::Announced | State::Expected(_) => true,
-            State::Offering(_) | State::Leaving(_) | State::Disconnected(_) => false,
+            State::Offering(_) | State::Leaving(_) | State::Away { .. } => false,
         }
     }
 
     /// Until when the driver waits for the executor to register, to show a sign of life, or for the report of its end.
     pub(in crate::driver) fn until(&self) -> Option<Timestamp> {
         match (self.state, self.fate) {
-            (State::Disconnected(until), _) | (State::Expected(until), Fate::Wanted) => Some(until),
+            (State::Away { until, .. }, _) | (State::Expected(until), Fate::Wanted) => Some(until),
             (State::Offering(_) | State::Leaving(_), _) => Some(self.look),
             (State::Announced | State::Expected(_), _) => None,
         }
@@ -241,7 +264,11 @@ impl Executor {
             State::Announced | State::Expected(_) | State::Offering(_) => {
                 (self.fate, self.trust) == (Fate::Wanted, Trust::Trusted)
             }
-            State::Leaving(_) | State::Disconnected(_) => false,
+            State::Away { .. } => {
+                let comes_back = self.returns() && !self.is_leaving();
+                comes_back && (self.fate, self.trust) == (Fate::Wanted, Trust::Trusted)
+            }
+            State::Leaving(_) => false,
         }
     }
 

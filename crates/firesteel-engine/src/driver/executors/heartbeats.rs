@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use firesteel_protocol::ids::{ExecutorId, PeerId};
 use firesteel_protocol::last_seen::LATE;
-use firesteel_protocol::messages::DriverToExecutor;
 use firesteel_protocol::time::Timestamp;
 
 use crate::driver::{Driver, Effect, ExecutorLoss, Note};
@@ -23,11 +22,11 @@ impl Driver {
         if self.next_heartbeat.is_none_or(|due| due > now) {
             return;
         }
-        let peers: Vec<PeerId> = self.executors.peers().collect();
+        let connected: Vec<_> = self.executors.connected().collect();
         let interval = self.config.heartbeats.interval;
-        self.next_heartbeat = (!peers.is_empty()).then(|| now + interval);
-        for peer in peers {
-            self.send_executor(peer, DriverToExecutor::Heartbeat);
+        self.next_heartbeat = (!connected.is_empty()).then(|| now + interval);
+        for (peer, executor) in connected {
+            self.beat(peer, executor);
         }
     }
 

@@ -24,6 +24,9 @@ pub(in crate::driver) struct NewExecutor {
     pub(in crate::driver) app: AppId,
     pub(in crate::driver) executor: ExecutorId,
     pub(in crate::driver) assigned: Assigned,
+    /// How many messages of the driver the executor has received on earlier connections. `None`: the executor does not
+    /// return after its connection broke.
+    pub(in crate::driver) received: Option<u64>,
 }
 
 impl Driver {
@@ -88,28 +91,22 @@ impl Driver {
     }
 
     fn admit(&mut self, now: Timestamp, peer: PeerId, new_executor: NewExecutor) {
-        let NewExecutor { app: _, executor, assigned } = new_executor;
+        let NewExecutor { app: _, executor, assigned, received } = new_executor;
+        if received.is_some_and(|received| self.take_back(now, peer, executor, &assigned, received)) {
+            return;
+        }
         let (profile, host, cores) = (assigned.profile, assigned.host.clone(), assigned.cores);
         let (topology, look) = (&self.config.topology, now + self.config.heartbeats.timeout);
         if self.executors.register(executor, peer, assigned, topology, now, look) {
             self.health.started(&host);
             self.effects.note(Note::ExecutorRegistered { executor, profile, host, cores });
             self.begin_heartbeats(now);
-            let rules = self.config.heartbeats.rules();
-            self.send_executor(peer, DriverToExecutor::RegisteredExecutor(rules));
+            if received.is_some() && !self.config.away_timeout.is_zero() {
+                self.executors.begin_exchange(executor);
+            }
+            self.confirm(peer, executor);
         } else {
             self.refuse(peer, executor, RefusedExecutor::NumberTaken);
-        }
-    }
-
-    /// An executor's connection ended. Usually the Master reports how the executor ended; without a Master, the
-    /// executor is lost immediately.
-    ///
-    /// Source: Spark's driver, 4.0.1 (`spark.standalone.executorRemoveDelayOnDisconnection`).
-    pub(in crate::driver) fn on_executor_disconnected(&mut self, now: Timestamp, executor: ExecutorId) {
-        self.executors.disconnect(executor, now + self.config.loss_delay);
-        if self.registration.master().is_none() {
-            self.lose_executor(executor, ExecutorLoss::Disconnected);
         }
     }
 

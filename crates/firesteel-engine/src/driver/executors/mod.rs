@@ -1,5 +1,6 @@
 //! The table of the application's executors.
 
+mod away;
 mod check;
 mod ended;
 pub(super) mod executor;
@@ -209,8 +210,9 @@ impl Executors {
         killed.chain(self.abandoned.iter().copied()).collect()
     }
 
-    pub(super) fn peers(&self) -> impl Iterator<Item = PeerId> {
-        self.peers.keys().copied()
+    /// The connected executors, each with its connection.
+    pub(super) fn connected(&self) -> impl Iterator<Item = (PeerId, ExecutorId)> {
+        self.peers.iter().map(|(&peer, &id)| (peer, id))
     }
 
     /// Records a message from a connected executor as a sign of life.
@@ -255,6 +257,9 @@ impl Executors {
         if let Some(row) = self.rows.get_mut(&id) {
             row.drains = true;
             self.touched.insert(id);
+            if matches!(row.state, State::Away { .. }) {
+                self.leave_reach(id);
+            }
             self.expect_end(id);
         }
     }
@@ -271,16 +276,6 @@ impl Executors {
         if let Some(State::Offering(peer)) = state {
             self.set_state(id, State::Leaving(peer));
         }
-    }
-
-    /// The connection of an executor ended. The driver waits until `until` for the Master to report how the executor
-    /// ended.
-    pub(super) fn disconnect(&mut self, id: ExecutorId, until: Timestamp) {
-        let row = self.live(id);
-        let (peer, before) = (row.peer().expect("the executor had a connection"), row.until());
-        self.peers.remove(&peer);
-        self.set_state(id, State::Disconnected(until));
-        self.await_again(id, before);
     }
 
     /// Removes an executor that has ended. The executor's number is not used again.
@@ -308,17 +303,16 @@ impl Executors {
         self.profiles.values_mut().for_each(|profile| profile.next = ExecutorId::default());
     }
 
-    /// Assigns a part of an executor to a task. Returns the executor's connection and the task's addresses.
-    pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, needs: &Needs) -> (PeerId, Resources) {
+    /// Assigns a part of an executor to a task. Returns the task's addresses.
+    pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, needs: &Needs) -> Resources {
         let row = self.rows.get_mut(&id).expect("tasks are launched on live executors");
         let before = row.spare.clone();
         let addresses = row.load(task, needs).expect("tasks are launched where there is room");
-        let peer = row.peer().expect("tasks are launched on executors that are connected");
         self.touched.insert(id);
         let profile = self.profiles.entry(row.profile).or_default();
         profile.openings.change(id, &before, row);
         profile.next = ExecutorId(id.0.wrapping_add(1));
-        (peer, addresses)
+        addresses
     }
 
     /// Frees the cores and addresses of a task on its executor.

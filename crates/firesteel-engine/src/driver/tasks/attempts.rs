@@ -78,10 +78,7 @@ impl Driver {
         let Some(executor) = self.tasks.executor_of(attempt) else { return };
         let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
         let Some(bytes) = credit.consume(bytes) else { return };
-        // An executor without a connection sends nothing more.
-        if let Some(peer) = self.executors.live(executor).peer() {
-            self.send_executor(peer, DriverToExecutor::OutputCredit { attempt, bytes });
-        }
+        self.tell_executor(executor, DriverToExecutor::OutputCredit { attempt, bytes });
     }
 
     /// A user cancels a task. A waiting task ends immediately. A running task ends when its executor reports the end or
@@ -93,10 +90,7 @@ impl Driver {
         }
         // The task may have ended, or be cancelled already.
         let Some((executor, attempt)) = self.tasks.cancel_running(task) else { return };
-        // An executor without a connection ends its tasks by itself.
-        if let Some(peer) = self.executors.live(executor).peer() {
-            self.send_executor(peer, DriverToExecutor::KillTask { attempt });
-        }
+        self.tell_executor(executor, DriverToExecutor::KillTask { attempt });
     }
 
     /// Ends a cancelled task, whatever the result of its attempt.

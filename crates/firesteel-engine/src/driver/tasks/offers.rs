@@ -111,8 +111,8 @@ impl Driver {
     fn launch_task(&mut self, now: Timestamp, task: TaskId, executor: ExecutorId) {
         let credit = self.config.output_credit.max(1);
         let (attempt, spec, needs) = self.tasks.launch(task, executor, credit);
-        let (peer, resources) = self.executors.occupy(executor, task, needs);
-        self.send_executor(peer, DriverToExecutor::LaunchTask { attempt, spec, resources, credit });
+        let resources = self.executors.occupy(executor, task, needs);
+        self.tell_executor(executor, DriverToExecutor::LaunchTask { attempt, spec, resources, credit });
         self.begin_on(now, task, executor);
     }
 }

@@ -208,6 +208,7 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     assert_eq!(
         bench.apply(from_master(again, registered("app-2"))),
         [
+            Effect::Note(Note::ApplicationReplaced { master: master("m1") }),
             registered_note("app-2", "m1"),
             Effect::Note(lost),
             to_executor(0, DriverToExecutor::StopExecutor),
@@ -322,7 +323,8 @@ fn executors_of_an_earlier_attempt_are_lost_and_later_ones_number_on() {
         unreachable!("it is one")
     };
     let first_executor = ExecutorId(5);
-    let later = MasterToDriver::RegisteredApplication { app, master_url, max_cores, first_executor };
+    let later =
+        MasterToDriver::RegisteredApplication { app, master_url, max_cores, first_executor, mark: None };
     let effects = bench.apply(from_master(PeerId(5), later));
     let lost = |effect: &&Effect| {
         matches!(effect, Effect::Note(Note::ExecutorLost { loss: ExecutorLoss::ApplicationReplaced, .. }))

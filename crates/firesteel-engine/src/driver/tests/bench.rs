@@ -205,6 +205,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
         registration_timeout: Duration::from_secs(60),
         starvation_timeout: Duration::from_secs(15),
         loss_delay: Duration::from_secs(5),
+        away_timeout: Duration::ZERO,
         executor_timeout: Duration::from_secs(120),
         heartbeats: Heartbeats { interval: NEVER, timeout: NEVER * 2, max_failures: 1 },
         topology: Topology::default(),
@@ -265,6 +266,7 @@ pub(super) fn registered(app: &str) -> MasterToDriver {
         master_url: master("m1").url(),
         max_cores: Cores::UNLIMITED,
         first_executor: ExecutorId(0),
+        mark: None,
     }
 }
 
@@ -282,6 +284,7 @@ pub(super) fn register_for(app: &str, id: u32, cores: i64) -> ExecutorToDriver {
         cores: Cores(cores),
         resources: Resources::default(),
         secret: secret(),
+        received: Some(0),
     }
 }
 
@@ -292,7 +295,7 @@ pub(super) fn secret() -> Secret {
 
 /// The driver's message that accepts an executor.
 pub(super) fn confirmation() -> DriverToExecutor {
-    DriverToExecutor::RegisteredExecutor(config(&[]).heartbeats.rules())
+    DriverToExecutor::RegisteredExecutor { rules: config(&[]).rules(), received: 0 }
 }
 
 pub(super) fn attempt(task: u64, number: u32) -> AttemptId {

@@ -33,7 +33,7 @@ fn next(bench: &mut Bench) -> Vec<Effect> {
 }
 
 fn beat(id: u32) -> Effect {
-    to_executor(id, DriverToExecutor::Heartbeat)
+    to_executor(id, DriverToExecutor::Heartbeat { received: 0 })
 }
 
 /// The effects of the loss of an executor that had one task.
@@ -57,12 +57,15 @@ fn is_silent(bench: &mut Bench, id: u32) -> Vec<Effect> {
 fn executors_are_told_the_rules_and_get_heartbeats() {
     let mut bench = bench(0);
     assert_eq!(bench.driver.next_deadline().map(|(_, reason)| reason), Some(Reason::Starvation));
-    let rules = HeartbeatRules { interval_millis: 10_000, patience_millis: 40_000 };
+    let rules = HeartbeatRules { interval_millis: 10_000, patience_millis: 40_000, away_millis: 0 };
     let confirmation = bench.executor(0, register(0, 1));
-    assert_eq!(confirmation.get(1), Some(&to_executor(0, DriverToExecutor::RegisteredExecutor(rules))));
+    assert_eq!(
+        confirmation.get(1),
+        Some(&to_executor(0, DriverToExecutor::RegisteredExecutor { rules, received: 0 }))
+    );
     bench.pass(4 * SECOND);
     bench.executor(1, register(1, 1));
-    bench.executor(0, ExecutorToDriver::Heartbeat);
+    bench.executor(0, ExecutorToDriver::Heartbeat { received: 0, ends: false });
     assert_eq!(bench.pass(6 * SECOND), [beat(0), beat(1)]);
     let (at, reason) = bench.driver.next_deadline().expect("they go on");
     assert_eq!((at.since(bench.now), reason), (10 * SECOND, Reason::Heartbeat));
@@ -75,7 +78,7 @@ fn an_executor_that_is_silent_is_lost_and_replaced_and_its_tasks_run_elsewhere()
     bench.submit(1, 1);
     for _ in 0..2 {
         assert_eq!(next(&mut bench), [beat(0), beat(1)]);
-        bench.executor(1, ExecutorToDriver::Heartbeat);
+        bench.executor(1, ExecutorToDriver::Heartbeat { received: 0, ends: false });
     }
     let handle = Effect::HandleArrived { peer: peer(0) };
     assert_eq!(next(&mut bench), [beat(0), beat(1), handle]);
@@ -110,7 +113,7 @@ fn every_message_is_a_sign_of_life_and_what_waits_unread_is_handled_first() {
     while !looks(&mut bench) {}
     assert_eq!(bench.now.millis(), 1_055_000, "30 s after the output");
     // A heartbeat had arrived but was not handled, because nobody took the driver's reports.
-    bench.executor(0, ExecutorToDriver::Heartbeat);
+    bench.executor(0, ExecutorToDriver::Heartbeat { received: 0, ends: false });
     assert_eq!(is_silent(&mut bench, 0), []);
     while !looks(&mut bench) {}
     assert_eq!(is_silent(&mut bench, 0), lost(0, 0));
@@ -123,10 +126,10 @@ fn a_driver_that_stood_still_gives_its_executors_the_time_again_once() {
     bench.submit(0, 1);
     let excused = Note::ExecutorsExcused { executors: 2, late: 3570 * SECOND };
     assert_eq!(bench.pass(3600 * SECOND), [beat(0), beat(1), Effect::Note(excused)]);
-    bench.executor(1, ExecutorToDriver::Heartbeat);
+    bench.executor(1, ExecutorToDriver::Heartbeat { received: 0, ends: false });
     bench.pass(10 * SECOND);
     bench.pass(10 * SECOND);
-    bench.executor(1, ExecutorToDriver::Heartbeat);
+    bench.executor(1, ExecutorToDriver::Heartbeat { received: 0, ends: false });
     let handle = Effect::HandleArrived { peer: peer(0) };
     assert_eq!(bench.pass(11 * SECOND), [beat(0), beat(1), handle], "it is late again");
     let mut expected = lost(0, 0);

@@ -1,6 +1,7 @@
 //! Tests of the driver: tables of events, each with every effect that follows.
 
 mod application;
+mod away;
 mod bench;
 mod cancel;
 mod comparison;
@@ -9,7 +10,6 @@ mod heartbeats;
 mod leaders;
 mod locality;
 mod losses;
-mod moved;
 mod output;
 mod profiles;
 mod questions;

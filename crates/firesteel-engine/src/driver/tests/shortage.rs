@@ -38,7 +38,7 @@ fn try_again(bench: &mut Bench) -> (u128, Vec<Effect>) {
         let (at, _) = bench.next_deadline().expect("it tries again");
         let mut effects = bench.pass(at.since(bench.now));
         let is_launch = |effect: &Effect| {
-            let beat = Outbound::Executor(DriverToExecutor::Heartbeat);
+            let beat = Outbound::Executor(DriverToExecutor::Heartbeat { received: 0 });
             matches!(effect, Effect::Send { message: Outbound::Executor(_), .. })
                 && !matches!(effect, Effect::Send { message, .. } if *message == beat)
         };

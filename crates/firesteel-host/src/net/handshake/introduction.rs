@@ -1,45 +1,88 @@
-//! The data that one side sends in its handshakes.
+//! The data that one side sends in its handshakes, and its keys.
 
-use super::admission::{NONCE, Nonce, Pass};
+use std::sync::Arc;
+
+use firesteel_protocol::messages::Rights;
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::{Hello, Role};
 
-/// The hello of a side, and the secret of its local cluster, if there is one. With a secret, the side connects only to
-/// peers that know the secret.
+use super::opening::NotAdmitted;
+use crate::net::encryption::key::{Key, KeyName};
+use crate::net::encryption::keyring::{Admitted, Keyring};
+
+/// The hello of a side, and its keys. With keys, the side connects only to peers that know the same secret.
 #[derive(Clone, Debug)]
 pub struct Introduction {
     pub(super) hello: Hello,
-    local_cluster: Option<Secret>,
+    /// The keys of the cluster.
+    keyring: Option<Keyring>,
+    /// The key between a driver and its executors, and Workers that fetch files from it.
+    application: Option<Arc<Key>>,
 }
 
 impl Introduction {
-    /// An introduction with this role and name, without a local cluster.
+    /// An introduction with this role and name, without keys.
     #[must_use]
     pub fn new(role: Role, name: impl Into<String>) -> Self {
         Hello::new(role, name).into()
     }
 
-    /// This introduction as part of the local cluster with this secret. `None`: no local cluster.
+    /// This introduction with the keys of a cluster. `None`: connections to it are in the clear.
     #[must_use]
-    pub fn in_local_cluster(self, secret: Option<Secret>) -> Self {
-        Self { local_cluster: secret, ..self }
+    pub fn with_keys(self, keyring: Option<Keyring>) -> Self {
+        Self { keyring, ..self }
     }
 
-    /// The pass for a new connection to this port. `None`: this side is not part of a local cluster.
+    /// This introduction with the secret of an application. `None`: connections to its driver are in the clear.
+    #[must_use]
+    pub fn with_application(self, secret: Option<&Secret>) -> Self {
+        Self { application: secret.map(|secret| Arc::new(Key::of(secret))), ..self }
+    }
+
+    #[cfg(test)]
+    pub(in crate::net) fn role(&self) -> Role {
+        self.hello.role
+    }
+
+    /// Whether this side accepts only peers that know its secret.
+    pub(super) fn accepts_secured(&self) -> bool {
+        match self.hello.role {
+            Role::Driver => self.application.is_some(),
+            _ => self.keyring.is_some(),
+        }
+    }
+
+    /// The key for dialling a peer with one of these roles. `None`: the connection is in the clear.
     ///
-    /// # Panics
-    /// The operating system has no random source.
-    pub(super) fn pass(&self, port: u16) -> Option<Pass> {
-        let secret = self.local_cluster.clone()?;
-        let mut nonce = [0; NONCE];
-        getrandom::fill(&mut nonce).expect("the operating system has random bytes");
-        Some(Pass { secret, port, nonce: Nonce(nonce) })
+    /// # Errors
+    /// This side has keys, and none is for this.
+    pub(super) fn to_dial(&self, wanted: &[Role]) -> Result<Option<Key>, NotAdmitted> {
+        match (wanted.first(), &self.application, &self.keyring) {
+            (Some(Role::Driver), application, _) => Ok(application.as_deref().cloned()),
+            (Some(wanted), _, Some(keyring)) => {
+                let key = keyring.to_dial(self.hello.role, *wanted);
+                key.map(Some).ok_or(NotAdmitted::OtherPurpose { wanted: *wanted })
+            }
+            (_, _, None) | (None, ..) => Ok(None),
+        }
+    }
+
+    /// The key with this name, and whom it admits here.
+    pub(super) fn accepted(&self, name: KeyName) -> Option<(Key, Admitted)> {
+        match self.hello.role {
+            Role::Driver => {
+                let key = self.application.as_deref().filter(|key| key.name == name)?;
+                let roles = &[Role::Executor, Role::Worker];
+                Some((key.clone(), Admitted { roles, user: None, rights: Rights::None }))
+            }
+            role => self.keyring.as_ref()?.accepted(role, name),
+        }
     }
 }
 
 impl From<Hello> for Introduction {
     fn from(hello: Hello) -> Self {
-        Self { hello, local_cluster: None }
+        Self { hello, keyring: None, application: None }
     }
 }
 

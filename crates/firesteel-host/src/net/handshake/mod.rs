@@ -1,25 +1,27 @@
 //! The handshake: the side that dials offers a version in its preamble, the other side answers, and both send a hello.
 //!
-//! An [`introduction`] holds the data that a side sends in the handshake.
+//! An [`introduction`] holds the data that a side sends in the handshake, and its keys. `opening` is all that comes
+//! before the hellos.
 
-mod admission;
 pub mod introduction;
+mod opening;
 
 use std::io;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::BytesMut;
+use firesteel_protocol::messages::Rights;
 use firesteel_protocol::version::Version;
-use firesteel_protocol::wire::{self, DecodeError, Hello, PREAMBLE, PreambleError, Role};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use firesteel_protocol::wire::{self, DecodeError, Hello, PreambleError, Role};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::runtime::Handle;
 
-use self::admission::Pass;
+use self::opening::{Arrived, Opened};
+use super::encryption::keyring::UserName;
 use super::frame::{self, FrameError, FrameReader};
+use super::writer::Writer;
 use super::{HANDSHAKE_TIMEOUT, Introduction, socket};
 
-pub use admission::NotAdmitted;
+pub use opening::NotAdmitted;
 
 /// Why a handshake failed. The text is a sentence about the peer, without the peer's name.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +35,8 @@ pub enum HandshakeError {
     Mute,
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
-    /// The peer sent nothing, and another connection needed its permit.
-    #[error("it sent nothing while others waited for its place")]
+    /// The peer did not identify itself, and another connection needed its place.
+    #[error("it did not complete the handshake while others waited for its place")]
     CrowdedOut,
     /// The peer speaks another protocol or version.
     #[error(transparent)]
@@ -47,7 +49,7 @@ pub enum HandshakeError {
     Hello(#[from] DecodeError),
     #[error("its role is {found}; this {here} accepts only: {}", roles(.wanted))]
     WrongRole { found: Role, here: Role, wanted: Vec<Role> },
-    /// The peer or this side is part of a local cluster, and the other side is not.
+    /// The two sides do not know the same secret.
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),
     #[error("{0}")]
@@ -95,7 +97,10 @@ pub(super) struct Introduced {
     pub(super) hello: Hello,
     pub(super) version: Version,
     pub(super) reader: FrameReader,
-    pub(super) writer: OwnedWriteHalf,
+    pub(super) writer: Writer,
+    /// The user to whom the peer's key was granted.
+    pub(super) user: Option<UserName>,
+    pub(super) rights: Rights,
 }
 
 impl Introduced {
@@ -104,9 +109,9 @@ impl Introduced {
     /// # Errors
     /// The operating system does not let the runtime wait for the socket.
     pub(super) fn moved_to(self, runtime: &Handle) -> io::Result<Self> {
-        let Self { hello, version, reader, writer } = self;
+        let Self { hello, version, reader, writer, user, rights } = self;
         let (reader, writer) = reader.moved_to(writer, runtime)?;
-        Ok(Self { hello, version, reader, writer })
+        Ok(Self { hello, version, reader, writer, user, rights })
     }
 }
 
@@ -122,7 +127,7 @@ pub(super) enum Side {
 /// Performs the handshake. `wanted` lists the roles that the peer may have.
 ///
 /// # Errors
-/// The peer is silent or slow, speaks another protocol, has another role, or is not of the same local cluster.
+/// The peer is silent or slow, speaks another protocol, has another role, or does not know the secret.
 pub(super) async fn shake_hands(
     stream: TcpStream,
     side: Side,
@@ -130,86 +135,46 @@ pub(super) async fn shake_hands(
     wanted: &[Role],
 ) -> Result<Introduced, HandshakeError> {
     socket::configure(&stream)?;
-    let dialled = match side {
-        Side::Dialled => stream.peer_addr()?,
-        Side::Accepted => stream.local_addr()?,
-    };
-    let pass = ours.pass(dialled.port());
-    let mut first = FirstByte::Missing;
-    let introduced = introduce(stream, side, (&ours.hello, pass), wanted, &mut first);
+    let mut arrived = Arrived::Nothing;
+    let introduced = introduce(stream, side, ours, wanted, &mut arrived);
     match tokio::time::timeout(HANDSHAKE_TIMEOUT, introduced).await {
         Ok(introduced) => introduced,
-        Err(_) => Err(match first {
-            FirstByte::Missing => HandshakeError::Mute,
-            FirstByte::Came => HandshakeError::TimedOut,
+        Err(_) => Err(match arrived {
+            Arrived::Nothing => HandshakeError::Mute,
+            Arrived::Something => HandshakeError::TimedOut,
         }),
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FirstByte {
-    Missing,
-    Came,
 }
 
 async fn introduce(
     stream: TcpStream,
     side: Side,
-    (ours, pass): (&Hello, Option<Pass>),
+    ours: &Introduction,
     wanted: &[Role],
-    first: &mut FirstByte,
+    arrived: &mut Arrived,
 ) -> Result<Introduced, HandshakeError> {
     let (mut reader, mut writer) = stream.into_split();
-    let challenged = |challenge| Hello { challenge, ..ours.clone() };
-    let version = match side {
-        Side::Dialled => {
-            writer.write_all(&PREAMBLE).await?;
-            let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
-            let agreed = Version::agreed(theirs).ok_or(PreambleError::Version { theirs })?;
-            if pass.is_none() {
-                // A side that has to prove something needs the peer's hello first.
-                writer.write_all(&hello_frame(ours)).await?;
-            }
-            agreed
-        }
-        Side::Accepted => {
-            let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
-            let answer = Version::answer(theirs);
-            let mut opening = BytesMut::from(&wire::preamble(answer.unwrap_or(Version::CURRENT))[..]);
-            let question = pass.as_ref().map(Pass::question).unwrap_or_default();
-            opening.unsplit(hello_frame(&challenged(question)));
-            // These bytes fit into any socket's buffer, so the write needs no concurrent read.
-            writer.write_all(&opening).await?;
-            answer.ok_or(PreambleError::Version { theirs })?
-        }
+    let both = (&mut reader, &mut writer);
+    let opened = match side {
+        Side::Dialled => opening::dialled(both, ours.to_dial(wanted)?, arrived).await?,
+        Side::Accepted => opening::accepted(both, ours, arrived).await?,
     };
-    let mut reader = FrameReader::of_hello(reader);
+    let Opened { version, halves, answer, admitted } = opened;
+    let (decryptor, encryptor) = halves.unzip();
+    let mut writer = Writer::new(writer, encryptor.map(Box::new));
+    // These bytes fit into any socket's buffer, so the write needs no concurrent read.
+    writer.open(&answer, &hello_frame(&ours.hello)).await?;
+    let mut reader = FrameReader::of_hello(reader, decryptor.map(Box::new));
     let hello: Hello = wire::decode(&next_frame(&mut reader).await?)?;
+    let is_admitted = |role: &Role| admitted.as_ref().is_none_or(|admitted| admitted.roles.contains(role));
+    let wanted: Vec<Role> = wanted.iter().copied().filter(is_admitted).collect();
     if !wanted.contains(&hello.role) {
-        return Err(HandshakeError::WrongRole {
-            found: hello.role,
-            here: ours.role,
-            wanted: wanted.to_vec(),
-        });
-    }
-    match (side, &pass) {
-        (Side::Accepted, None) => {}
-        (Side::Dialled, None) => admission::outside(&hello.challenge)?,
-        (Side::Accepted, Some(pass)) => {
-            let mut proof = BytesMut::new();
-            frame::append(&pass.admit(&hello.challenge)?, &mut proof, wire::MAX_HELLO)
-                .expect("a proof is short");
-            writer.write_all(&proof).await?;
-        }
-        (Side::Dialled, Some(pass)) => {
-            let answer = pass.answer(&hello.challenge)?;
-            writer.write_all(&hello_frame(&challenged(answer))).await?;
-            let proof: Bytes = wire::decode(&next_frame(&mut reader).await?)?;
-            pass.trust(&hello.challenge, &proof)?;
-        }
+        return Err(HandshakeError::WrongRole { found: hello.role, here: ours.hello.role, wanted });
     }
     reader.raise_limit();
-    Ok(Introduced { hello, version, reader, writer })
+    // Without keys everybody may do everything.
+    let (user, rights) = admitted.map_or((None, Rights::Admin), |admitted| (admitted.user, admitted.rights));
+    Ok(Introduced { hello, version, reader, writer, user, rights })
 }
 
 async fn next_frame(reader: &mut FrameReader) -> Result<BytesMut, HandshakeError> {
@@ -225,18 +190,4 @@ fn hello_frame(ours: &Hello) -> BytesMut {
     let mut bytes = BytesMut::new();
     frame::append(ours, &mut bytes, wire::MAX_HELLO).expect("a daemon's own hello is short");
     bytes
-}
-
-async fn read_preamble(reader: &mut OwnedReadHalf, first: &mut FirstByte) -> Result<[u8; 8], HandshakeError> {
-    let mut preamble = [0; 8];
-    let mut room = &mut preamble[..];
-    while room.has_remaining_mut() {
-        let before = room.len();
-        if reader.read_buf(&mut room).await? == 0 {
-            let silent = before == PREAMBLE.len();
-            return Err(if silent { HandshakeError::Silent } else { HandshakeError::Closed });
-        }
-        *first = FirstByte::Came;
-    }
-    Ok(preamble)
 }

@@ -2,21 +2,16 @@
 //!
 //! Each connection is an open file, and the operating system limits those. If connections used all of them, the daemon
 //! could open no file, and no client could connect to find out what is wrong. So there are three kinds of permits. A
-//! stranger that never identifies itself, or a cluster that is too large for the limit, uses up only one kind. After
-//! its handshake, any other machine gets at most half of a kind.
+//! stranger that never identifies itself, or a cluster that is too large for the limit, uses up only one kind, and no
+//! machine uses all permits of a kind. Machines share the memory for messages that have not arrived completely, too.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::fmt;
+use std::sync::Arc;
 
 use firesteel_protocol::wire::Role;
 use nix::sys::resource::{Resource, getrlimit};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{sleep, timeout};
 
-/// How long a silent peer stays connected while others wait for its permit.
-const CROWDED: Duration = Duration::from_millis(250);
+use crate::places::{Entrance, Machine, Share, Shares, TooMuch};
 
 /// Advice that says how to raise the limit of open files of a process.
 pub(super) const HOW_TO_RAISE: &str = "(ulimit -n, or LimitNOFILE= of its service)";
@@ -43,134 +38,127 @@ impl Numbers {
 
 #[derive(Clone, Debug)]
 pub(in crate::net) struct ConnectionLimits {
-    half_open: Arc<Semaphore>,
-    clients: Arc<Pool>,
-    others: Arc<Pool>,
-    /// Notifies silent peers in their handshake that another peer waits for a permit.
-    crowd: Arc<Notify>,
+    pub(super) entrance: Arc<Entrance>,
+    clients: Arc<Shares>,
+    others: Arc<Shares>,
+    /// The bytes of messages that have not arrived completely.
+    partial: Arc<Shares>,
 }
-
-#[derive(Debug)]
-struct Pool {
-    number: usize,
-    free: Arc<Semaphore>,
-    /// The number of permits that each other machine uses.
-    by_machine: Mutex<HashMap<IpAddr, usize>>,
-}
-
-/// The machine at the other end of a connection. `None` is this machine, which may use all permits.
-pub(super) type Machine = Option<IpAddr>;
 
 /// The permit of a connection. Dropping it frees the permit.
 #[derive(Debug)]
 pub struct ConnectionPermit {
-    _permit: OwnedSemaphorePermit,
-    _share: Option<Share>,
+    _place: Share,
+    machine: Machine,
+    partial: Arc<Shares>,
 }
 
-/// One of the permits that another machine uses.
+impl ConnectionPermit {
+    /// The account for the incomplete messages of this connection.
+    #[must_use]
+    pub fn partial(&self) -> PartialBytes {
+        let shares = Arc::clone(&self.partial);
+        PartialBytes { machine: self.machine, shares, held: None }
+    }
+}
+
+/// The memory that the message of one connection takes while it arrives, from what all connections share.
 #[derive(Debug)]
-struct Share {
-    machine: IpAddr,
-    pool: Arc<Pool>,
+pub struct PartialBytes {
+    machine: Machine,
+    shares: Arc<Shares>,
+    held: Option<(usize, Share)>,
 }
 
-impl Drop for Share {
-    fn drop(&mut self) {
-        let mut by_machine = self.pool.by_machine();
-        if let Some(taken) = by_machine.get_mut(&self.machine) {
-            *taken -= 1;
-            if *taken == 0 {
-                by_machine.remove(&self.machine);
+/// A message that would take too much of the memory for incomplete messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "too many long messages are arriving at the same time: {} bytes from its machine and {} in all are incomplete, of {most} \
+     bytes that this process keeps for them",
+    taken.of_machine,
+    taken.in_all
+)]
+pub struct TooMuchArrives {
+    taken: TooMuch,
+    most: usize,
+}
+
+impl PartialBytes {
+    /// Messages up to this length are not counted: every connection may have one.
+    pub const FREE: usize = 16 << 10;
+
+    /// Counts a message of which this number of bytes has arrived. Less than [`FREE`](Self::FREE) gives everything
+    /// back.
+    ///
+    /// # Errors
+    /// The machine's incomplete messages would take too much.
+    pub fn set(&mut self, bytes: usize) -> Result<(), TooMuchArrives> {
+        if bytes <= Self::FREE {
+            self.held = None;
+            return Ok(());
+        }
+        let most = self.shares.total();
+        let failed = |taken| TooMuchArrives { taken, most };
+        match &mut self.held {
+            Some((held, share)) if *held <= bytes => {
+                share.grow(bytes - *held).map_err(failed)?;
+                *held = bytes;
+            }
+            held => {
+                *held = None;
+                *held = Some((bytes, self.shares.take(self.machine, bytes).map_err(failed)?));
             }
         }
+        Ok(())
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum LimitReached {
-    #[error(
-        "{taken} connections are open, and this process may have no more: raise its limit of open files {}",
-        HOW_TO_RAISE
-    )]
-    All { taken: usize },
-    /// One machine uses half of the permits.
-    #[error(
-        "{taken} connections from {machine} are open, half of what this process may have, and one machine gets no \
-         more: raise its limit of open files {}",
-        HOW_TO_RAISE
-    )]
-    OfMachine { taken: usize, machine: IpAddr },
+/// Why a connection gets no permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LimitReached {
+    taken: TooMuch,
+    most: usize,
+    machine: Machine,
 }
 
-impl Pool {
-    fn new(number: usize) -> Arc<Self> {
-        Arc::new(Self { number, free: Arc::new(Semaphore::new(number)), by_machine: Mutex::default() })
-    }
-
-    fn by_machine(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.by_machine.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A permit for a peer on this machine, if one is free.
-    fn take(self: &Arc<Self>, machine: Machine) -> Result<ConnectionPermit, LimitReached> {
-        let free = Arc::clone(&self.free).try_acquire_owned();
-        let permit = free.map_err(|_| LimitReached::All { taken: self.number })?;
-        Ok(ConnectionPermit {
-            _permit: permit,
-            _share: machine.map(|machine| self.share(machine)).transpose()?,
-        })
-    }
-
-    fn share(self: &Arc<Self>, machine: IpAddr) -> Result<Share, LimitReached> {
-        let mut by_machine = self.by_machine();
-        let taken = by_machine.get(&machine).copied().unwrap_or(0);
-        if taken >= self.number.div_ceil(2) {
-            return Err(LimitReached::OfMachine { taken, machine });
+impl fmt::Display for LimitReached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { taken: TooMuch { of_machine, in_all }, most, machine } = self;
+        write!(f, "{in_all} connections of its kind are open, {of_machine} of them from ")?;
+        match machine {
+            Some(machine) => write!(f, "{machine}")?,
+            None => f.write_str("this machine")?,
         }
-        by_machine.insert(machine, taken + 1);
-        drop(by_machine);
-        Ok(Share { machine, pool: Arc::clone(self) })
+        write!(
+            f,
+            ". This process may have {most}, and leaves some to other machines: raise its limit of open files \
+             {HOW_TO_RAISE}"
+        )
     }
 }
 
 impl ConnectionLimits {
-    /// The permits that fit this process's limit of open files.
-    pub(super) fn of_this_process() -> Self {
+    /// The permits that fit this process's limit of open files. `partial` is the number of bytes of messages that have
+    /// not arrived completely.
+    pub(super) fn of_this_process(partial: usize) -> Self {
         let open_files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
         let Numbers { half_open, clients, others } = Numbers::within(open_files);
         Self {
-            half_open: Arc::new(Semaphore::new(half_open)),
-            clients: Pool::new(clients),
-            others: Pool::new(others),
-            crowd: Arc::default(),
+            entrance: Entrance::new(half_open),
+            clients: Shares::new(clients),
+            others: Shares::new(others),
+            partial: Shares::new(partial),
         }
-    }
-
-    /// Waits for a permit for a handshake. If no permit is free, silent connections are closed.
-    pub(super) async fn half_open(&self) -> ConnectionPermit {
-        loop {
-            let permit = timeout(CROWDED / 4, Arc::clone(&self.half_open).acquire_owned()).await;
-            if let Ok(permit) = permit {
-                return ConnectionPermit { _permit: permit.expect("it is never closed"), _share: None };
-            }
-            self.crowd.notify_waiters();
-        }
-    }
-
-    /// Waits until a silent peer that connects now must be disconnected, because another peer needs its permit.
-    pub(super) async fn crowded_out(&self) {
-        sleep(CROWDED).await;
-        self.crowd.notified().await;
     }
 
     pub(super) fn take(&self, role: Role, machine: Machine) -> Result<ConnectionPermit, LimitReached> {
-        match role {
-            Role::Client => self.clients.take(machine),
-            Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => {
-                self.others.take(machine)
-            }
-        }
+        let shares = match role {
+            Role::Client => &self.clients,
+            Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => &self.others,
+        };
+        let failed = |taken| LimitReached { taken, most: shares.total(), machine };
+        let place = shares.take(machine, 1).map_err(failed)?;
+        Ok(ConnectionPermit { _place: place, machine, partial: Arc::clone(&self.partial) })
     }
 }
 
@@ -179,23 +167,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_machine_gets_half_and_this_one_all() {
-        let pool = Pool::new(5);
-        let [one, other] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
-        let mut permits: Vec<ConnectionPermit> =
-            (0..3).map(|_| pool.take(Some(one)).expect("its half")).collect();
-        assert_eq!(
-            pool.take(Some(one)).expect_err("no more"),
-            LimitReached::OfMachine { taken: 3, machine: one }
-        );
-        let others = pool.take(Some(other)).expect("another machine's half");
-        permits.pop();
-        permits.push(pool.take(Some(one)).expect("one has left"));
-        assert_eq!(pool.by_machine().len(), 2);
-        drop((permits, others));
-        assert_eq!(pool.by_machine().len(), 0, "who has none is forgotten");
-        let _own = [(); 5].map(|()| pool.take(None).expect("this machine"));
-        assert_eq!(pool.take(Some(one)).expect_err("no more"), LimitReached::All { taken: 5 });
+    fn incomplete_messages_of_a_machine_are_counted_while_they_grow() {
+        let shares = Shares::new(800_000);
+        let of = |machine: Machine| PartialBytes { machine, shares: Arc::clone(&shares), held: None };
+        let (mut one, mut two) = (of(None), of(None));
+        one.set(PartialBytes::FREE).expect("a short message is not counted");
+        one.set(300_000).and_then(|()| one.set(400_000)).expect("there is room");
+        two.set(300_000).expect("seven eighths");
+        let error = two.set(300_001).expect_err("something is left to others").to_string();
+        assert!(error.contains("700000 bytes from its machine and 700000 in all"), "{error}");
+        of(Some([192, 0, 2, 1].into())).set(5000 + PartialBytes::FREE).expect("another machine");
+        one.set(0).expect("its message has arrived");
+        two.set(700_000).expect("there is room again");
+        drop(two);
+        one.set(700_000).expect("a connection that has ended takes nothing");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The listening socket of a daemon, and its limits on connections.
 //!
 //! - `reception`: who may connect, and in which role; `acceptor`: a separate thread for accepting.
-//! - `connection_limits`: the permits that limit the number of connections.
+//! - `limits`: the permits that limit the number of connections.
 
 pub(super) mod acceptor;
 pub(super) mod limits;
@@ -21,8 +21,9 @@ use tokio::time::sleep;
 
 use super::conversation::Conversation;
 use super::other_protocol::{OtherProtocolConnection, OtherProtocolRoute};
+use crate::places::{Occupant, machine_of};
 use crate::rate_limiter::RateLimiter;
-use limits::{ConnectionLimits, ConnectionPermit, HOW_TO_RAISE};
+use limits::{ConnectionLimits, HOW_TO_RAISE};
 
 /// The maximum number of connections that wait to be accepted. Most systems allow this number. When a Master comes
 /// back, thousands of Workers dial at the same moment.
@@ -133,17 +134,21 @@ impl Listener {
         Ok(Self { socket: TcpListener::from_std(self.socket.into_std()?)?, ..self })
     }
 
-    /// Accepts connections forever. Each connection comes with its permit for the handshake.
+    /// Accepts connections forever. Each connection comes with its place for the handshake.
     pub(super) async fn accept_each(
         self,
         connection_limits: &ConnectionLimits,
-        mut accepted: impl FnMut(TcpStream, SocketAddr, ConnectionPermit),
+        mut accepted: impl FnMut(TcpStream, SocketAddr, Occupant),
     ) {
         let errors = RateLimiter::per_minute(1);
         loop {
-            let half_open = connection_limits.half_open().await;
+            let place = connection_limits.entrance.place().await;
             match self.socket.accept().await {
-                Ok((stream, remote)) => accepted(stream, remote, half_open),
+                Ok((stream, remote)) => {
+                    let occupant =
+                        connection_limits.entrance.enter(place, machine_of(stream.local_addr(), remote));
+                    accepted(stream, remote, occupant);
+                }
                 Err(error) if is_the_connections(&error) => {
                     tracing::debug!("a connection ended before it was accepted: {error}");
                 }

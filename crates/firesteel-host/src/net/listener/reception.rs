@@ -11,13 +11,14 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::ConversationServer;
-use super::limits::{ConnectionLimits, ConnectionPermit, LimitReached, Machine};
+use super::limits::{ConnectionLimits, LimitReached};
 use crate::net::conversation::Conversation;
 use crate::net::handshake::{HandshakeError, PeerKind, Side, shake_hands};
 use crate::net::other_protocol::{OtherProtocolConnection, OtherProtocolRoute};
 use crate::net::peers::{AcceptedPeer, Shared, urgency_of};
 use crate::net::socket;
 use crate::net::{AcceptedRole, FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener};
+use crate::places::{Occupant, machine_of};
 use crate::rate_limiter::RateLimiter;
 
 #[derive(Debug)]
@@ -64,14 +65,14 @@ impl<E> Acceptor<E> {
         room: &OtherProtocolRoute,
         stream: TcpStream,
         remote: SocketAddr,
-        half_open: ConnectionPermit,
+        occupant: Occupant,
     ) {
         let Self { home, connection_limits, lines, .. } = self;
-        let permit = match connection_limits.take(Role::Driver, machine_of(&stream, remote)) {
+        let permit = match connection_limits.take(Role::Driver, machine_of(stream.local_addr(), remote)) {
             Ok(permit) => permit,
             Err(full) => return log_full(remote, Role::Driver, full, lines),
         };
-        drop(half_open);
+        drop(occupant);
         match configured(stream, home.as_ref()) {
             // If the receiver is gone, the connection ends here.
             Ok(stream) => {
@@ -93,7 +94,7 @@ impl<E: Send + 'static> Shared<E> {
     ) {
         let (server, other_protocol_route) =
             (listener.conversation_server(), listener.other_protocol_route());
-        let connection_limits = ConnectionLimits::of_this_process();
+        let connection_limits = ConnectionLimits::of_this_process(self.limits.partial);
         let lines = Lines::default();
         let reception = Arc::new(Acceptor {
             accepted_roles,
@@ -103,8 +104,8 @@ impl<E: Send + 'static> Shared<E> {
             connection_limits,
             lines,
         });
-        let accepting = listener.accept_each(&reception.connection_limits, |stream, remote, half_open| {
-            self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), half_open));
+        let accepting = listener.accept_each(&reception.connection_limits, |stream, remote, occupant| {
+            self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), occupant));
         });
         self.stop.run_until_cancelled(accepting).await;
     }
@@ -114,18 +115,19 @@ impl<E: Send + 'static> Shared<E> {
         stream: TcpStream,
         remote: SocketAddr,
         reception: Arc<Acceptor<E>>,
-        half_open: ConnectionPermit,
+        occupant: Occupant,
     ) {
         let Acceptor { accepted_roles, server, other_protocol_route, home, connection_limits, lines } =
             &*reception;
-        let machine = machine_of(&stream, remote);
-        let first = match self.stop.run_until_cancelled(first_byte(&stream, connection_limits)).await {
+        let machine = machine_of(stream.local_addr(), remote);
+        let first = match self.stop.run_until_cancelled(first_byte(&stream, &occupant)).await {
             None => return,
             Some(Ok(first)) => first,
             Some(Err(error)) => return log_failed(remote, &error, lines),
         };
+        occupant.has_spoken();
         if let Some(room) = other_protocol_route.as_ref().filter(|room| first == Some(room.first)) {
-            let receiving = reception.receive(room, stream, remote, half_open);
+            let receiving = reception.receive(room, stream, remote, occupant);
             self.stop.run_until_cancelled(receiving).await;
             return;
         }
@@ -133,12 +135,17 @@ impl<E: Send + 'static> Shared<E> {
             // The first item of an HTTP method. Nothing is sent, because the peer would take our hello for a
             // malformed answer.
             log_failed(remote, &PreambleError::Foreign.into(), lines);
-            self.stop.run_until_cancelled(drain(stream, connection_limits)).await;
+            self.stop.run_until_cancelled(drain(stream, &occupant)).await;
             return;
         }
         let roles = reception.roles();
-        let shaking = shake_hands(stream, Side::Accepted, &self.introduction, &roles);
-        let introduced = match self.stop.run_until_cancelled(shaking).await {
+        let shaking = async {
+            tokio::select! {
+                introduced = shake_hands(stream, Side::Accepted, &self.introduction, &roles) => introduced,
+                () = occupant.has_to_leave() => Err(HandshakeError::CrowdedOut),
+            }
+        };
+        let mut introduced = match self.stop.run_until_cancelled(shaking).await {
             None => return,
             Some(Ok(introduced)) => introduced,
             Some(Err(error)) => return log_failed(remote, &error, lines),
@@ -148,7 +155,8 @@ impl<E: Send + 'static> Shared<E> {
             Ok(permit) => permit,
             Err(full) => return log_full(remote, role, full, lines),
         };
-        drop(half_open);
+        drop(occupant);
+        introduced.reader.charge(permit.partial());
         if let Some(ConversationServer { conversations, .. }) =
             server.as_ref().filter(|server| server.role == role)
         {
@@ -180,26 +188,22 @@ impl<E: Send + 'static> Shared<E> {
     }
 }
 
-/// The first byte that the peer sends, or `None` at the end of the connection. The byte stays in the socket. A dialling
-/// peer sends at once, so silent peers are disconnected first if others wait for a permit.
-async fn first_byte(
-    stream: &TcpStream,
-    connection_limits: &ConnectionLimits,
-) -> Result<Option<u8>, HandshakeError> {
+/// The first byte that the peer sends, or `None` at the end of the connection. The byte stays in the socket.
+async fn first_byte(stream: &TcpStream, occupant: &Occupant) -> Result<Option<u8>, HandshakeError> {
     let mut byte = [0];
     tokio::select! {
         first = timeout(HANDSHAKE_TIMEOUT, stream.peek(&mut byte)) => match first {
             Ok(first) => Ok((first? > 0).then_some(byte[0])),
             Err(_) => Err(HandshakeError::Mute),
         },
-        () = connection_limits.crowded_out() => Err(HandshakeError::CrowdedOut),
+        () = occupant.has_to_leave() => Err(HandshakeError::CrowdedOut),
     }
 }
 
 /// Ends a connection while its peer is still sending, without losing the response. If the connection were closed at
 /// once, the peer's next write would fail, and the peer would not learn that it was refused. Spark's REST client must
 /// learn this: it tries the classic gateway only after its whole request was sent.
-async fn drain(mut stream: TcpStream, connection_limits: &ConnectionLimits) {
+async fn drain(mut stream: TcpStream, occupant: &Occupant) {
     let reading_all = async {
         stream.shutdown().await?;
         io::copy(&mut stream.take(MAX_FRAME as u64), &mut io::sink()).await
@@ -207,7 +211,7 @@ async fn drain(mut stream: TcpStream, connection_limits: &ConnectionLimits) {
     tokio::select! {
         // The result does not matter.
         _ = timeout(HANDSHAKE_TIMEOUT, reading_all) => {}
-        () = connection_limits.crowded_out() => {}
+        () = occupant.has_to_leave() => {}
     }
 }
 
@@ -218,13 +222,6 @@ fn configured(stream: TcpStream, home: Option<&Handle>) -> io::Result<TcpStream>
     let stream = stream.into_std()?;
     let _entered = home.enter();
     TcpStream::from_std(stream)
-}
-
-/// The machine at the other end of a connection. `None` if it is this machine.
-fn machine_of(stream: &TcpStream, remote: SocketAddr) -> Machine {
-    let here = stream.local_addr().map(|local| local.ip().to_canonical());
-    let there = remote.ip().to_canonical();
-    here.map_or(true, |here| here != there).then_some(there)
 }
 
 /// Logs a failed handshake in one line. Port scanners cause no warnings.

@@ -1,5 +1,6 @@
 //! Tests of owners and peers over real sockets in one process: the guarantees that the owner loop gives its machine.
 
+mod encryption;
 mod puppet;
 
 use std::net::SocketAddr;
@@ -8,7 +9,6 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::PeerId;
-use firesteel_protocol::secret::Secret;
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use futures_util::StreamExt;
@@ -24,7 +24,7 @@ use super::{
     QueueLimits, dial,
 };
 use crate::clock::Clock;
-use crate::owner::Context;
+use crate::owner::{Committed, Context};
 use puppet::{Event, Hand, News, Running, Text, message};
 
 #[tokio::test]
@@ -87,19 +87,40 @@ async fn events_are_handled_during_a_commit_and_nothing_leaves_before_its_own() 
         assert_eq!(puppet.next().await, message(1, word));
     }
     hand.receives_nothing().await;
-    first.send(true).expect("the puppet waits");
+    first.send(Committed::Durable).expect("the puppet waits");
     assert_eq!(hand.receive().await.as_deref(), Some("kept"));
 
     let second = puppet.commits.recv().await.expect("the puppet runs");
     hand.receives_nothing().await;
     hand.send(&["end"]).await;
     assert_eq!(puppet.next().await, message(1, "end"));
-    second.send(true).expect("the puppet waits");
+    second.send(Committed::Durable).expect("the puppet waits");
     for words in ["said", "kept", "said"] {
         assert_eq!(hand.receive().await.as_deref(), Some(words));
     }
     assert_eq!(hand.receive().await.map(|words| words.len()), Some(8 << 20));
     assert_eq!(hand.receive().await, None);
+}
+
+#[tokio::test]
+async fn messages_whose_commit_is_lost_wait_for_the_next_one() {
+    let mut puppet = Running::master().await;
+    let mut hand = Hand::connect(&puppet.address).await;
+    hand.send(&["keep"]).await;
+    assert_eq!(puppet.next().await, message(1, "keep"));
+    let first = puppet.commits.recv().await.expect("the puppet runs");
+    hand.send(&["keep"]).await;
+    assert_eq!(puppet.next().await, message(1, "keep"));
+    first.send(Committed::Lost).expect("the puppet waits");
+    let second = puppet.commits.recv().await.expect("the puppet runs");
+    hand.receives_nothing().await;
+    hand.send(&["end"]).await;
+    assert_eq!(puppet.next().await, message(1, "end"));
+    second.send(Committed::Durable).expect("the puppet waits");
+    for words in ["kept", "kept"] {
+        assert_eq!(hand.receive().await.as_deref(), Some(words));
+    }
+    assert_eq!(hand.receive().await.map(|words| words.len()), Some(8 << 20));
 }
 
 #[tokio::test]
@@ -111,7 +132,7 @@ async fn a_commit_that_fails_ends_the_daemon_and_nothing_that_waited_leaves() {
     let commit = puppet.commits.recv().await.expect("the puppet runs");
     hand.send(&["say"]).await;
     assert_eq!(puppet.next().await, message(1, "say"));
-    commit.send(false).expect("the puppet waits");
+    drop(commit);
     assert_eq!(hand.receive().await, None);
 }
 
@@ -198,7 +219,7 @@ async fn a_deadline_is_kept_while_messages_never_cease() {
 
 #[tokio::test]
 async fn a_peer_whose_queue_is_full_is_told_off_and_others_are_not() {
-    let limits = QueueLimits { of_peer: 20_000, in_all: 64 << 20 };
+    let limits = QueueLimits { of_peer: 20_000, in_all: 64 << 20, ..QueueLimits::default() };
     let mut puppet = Running::start(Role::Master, None, limits).await;
     let mut slow = Hand::connect(&puppet.address).await;
     // More than the system buffers for a peer that does not read.
@@ -211,7 +232,7 @@ async fn a_peer_whose_queue_is_full_is_told_off_and_others_are_not() {
 
 #[tokio::test]
 async fn when_too_much_is_queued_in_all_the_peer_with_the_most_goes() {
-    let limits = QueueLimits { of_peer: 64 << 20, in_all: 4 << 20 };
+    let limits = QueueLimits { of_peer: 64 << 20, in_all: 4 << 20, ..QueueLimits::default() };
     let mut puppet = Running::start(Role::Master, None, limits).await;
     let mut few = Hand::connect(&puppet.address).await;
     few.send(&["hi"]).await;
@@ -249,7 +270,7 @@ async fn a_peer_that_has_nothing_to_say_is_let_go() {
 #[tokio::test]
 async fn a_peer_that_reads_as_fast_as_it_can_is_not_too_slow() {
     // Much more is sent than may be queued.
-    let limits = QueueLimits { of_peer: 64 << 20, in_all: 40 << 20 };
+    let limits = QueueLimits { of_peer: 64 << 20, in_all: 40 << 20, ..QueueLimits::default() };
     let master = Running::start(Role::Master, None, limits).await;
     let remote = SocketAddr::from(([127, 0, 0, 1], 9));
     let (virtual_peer, mut outgoing) =
@@ -396,36 +417,4 @@ async fn a_message_that_a_peer_is_too_old_for_is_left_out() {
         assert_eq!(puppet.next().await, message(1, word));
     }
     assert_eq!(hand.receive().await.as_deref(), Some("said"));
-}
-
-/// A driver's port, in the local cluster with this secret if there is one. The second value keeps the port open.
-async fn member(secret: Option<&str>) -> (Address, Context<()>) {
-    let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
-    let address = Address::new("127.0.0.1", listener.local().port());
-    let ours = Introduction::new(Role::Driver, "a driver").in_local_cluster(secret.map(Secret::new));
-    let context = Context::introduced(ours, QueueLimits::default(), Clock::start());
-    context.peers.serve(listener, vec![AcceptedRole { role: Role::Executor, decode: |_, _| Ok(()) }]);
-    (address, context)
-}
-
-#[tokio::test]
-async fn those_of_one_local_cluster_speak_with_each_other_and_with_nobody_else() {
-    let words = |error: dial::DialError| error.to_string();
-    for (here, there, expected) in [
-        (None, None, Ok(())),
-        (Some("hush"), Some("hush"), Ok(())),
-        (None, Some("hush"), Err("it belongs to a local cluster, which admits only its own processes")),
-        (Some("hush"), None, Err("it does not belong to this local cluster")),
-        (Some("hash"), Some("hush"), Err("it closed the connection in the middle of the handshake")),
-        (Some(""), Some("hush"), Err("it closed the connection in the middle of the handshake")),
-    ] {
-        let (address, _context) = member(there).await;
-        let ours = Introduction::new(Role::Executor, "an executor").in_local_cluster(here.map(Secret::new));
-        let opened = dial::open(&address, &ours, Role::Driver).await.map(|_| ()).map_err(words);
-        match (opened, expected) {
-            (Ok(()), Ok(())) => {}
-            (Err(error), Err(part)) => assert!(error.contains(part), "{here:?} {there:?}: {error}"),
-            (opened, _) => panic!("{here:?} {there:?}: {opened:?}"),
-        }
-    }
 }

@@ -10,7 +10,6 @@ use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::{self, DecodeError, MAX_FRAME, Role};
 use firesteel_protocol::{Machine, Timestamp, Violation};
-use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -20,7 +19,7 @@ use crate::net::handshake::Introduced;
 use crate::net::{
     AcceptedRole, Arrival, Introduction, Listener, OtherProtocolConnection, QueueLimits, VirtualPeers, dial,
 };
-use crate::owner::{self, Commit, Context, Shell};
+use crate::owner::{self, Commit, Committed, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("puppet event")]
@@ -97,9 +96,9 @@ pub(super) struct Text(pub(super) String);
 
 impl wire::Message for Text {}
 
-/// The shell of a puppet. For each commit, the test decides whether it succeeds.
+/// The shell of a puppet. For each commit, the test decides what it achieves; without an answer the puppet ends.
 pub(super) struct PuppetShell {
-    commits: mpsc::UnboundedSender<oneshot::Sender<bool>>,
+    commits: mpsc::UnboundedSender<oneshot::Sender<Committed>>,
     is_due: bool,
 }
 
@@ -140,8 +139,8 @@ impl Shell for PuppetShell {
         self.commits.send(answer).expect("the test runs");
         Some(Box::pin(async {
             match result.await {
-                Ok(true) => ControlFlow::Continue(()),
-                Ok(false) | Err(_) => ControlFlow::Break(()),
+                Ok(committed) => ControlFlow::Continue(committed),
+                Err(_) => ControlFlow::Break(()),
             }
         }))
     }
@@ -159,7 +158,7 @@ pub(super) fn received(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Eve
 pub(super) struct Running {
     pub(super) address: Address,
     pub(super) seen: mpsc::UnboundedReceiver<Event>,
-    pub(super) commits: mpsc::UnboundedReceiver<oneshot::Sender<bool>>,
+    pub(super) commits: mpsc::UnboundedReceiver<oneshot::Sender<Committed>>,
     pub(super) virtual_peers: VirtualPeers<Event>,
     pub(super) connections: mpsc::Receiver<OtherProtocolConnection>,
 }
@@ -168,11 +167,17 @@ impl Running {
     /// Starts a puppet that accepts clients and Workers on a separate thread, as a Master does. If `dial` is given, the
     /// puppet first dials this address.
     pub(super) async fn start(role: Role, dial: Option<Address>, limits: QueueLimits) -> Self {
+        Self::introduced(Introduction::new(role, "a puppet"), dial, limits).await
+    }
+
+    /// Starts a puppet with this introduction.
+    pub(super) async fn introduced(ours: Introduction, dial: Option<Address>, limits: QueueLimits) -> Self {
+        let role = ours.role();
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let (sender, connections) = mpsc::channel(1);
         let listener = listener.also_receive(b'G', sender);
         let address = Address::new("127.0.0.1", listener.local().port());
-        let mut context = Context::new(role, "a puppet", limits, Clock::start());
+        let mut context = Context::introduced(ours, limits, Clock::start());
         let accepted_roles =
             [Role::Client, Role::Worker].map(|role| AcceptedRole { role, decode: received }).into();
         match role {
@@ -207,8 +212,11 @@ pub(super) struct Hand(pub(super) Introduced);
 
 impl Hand {
     pub(super) async fn connect(address: &Address) -> Self {
-        let ours = Introduction::new(Role::Worker, "a hand");
-        Self(dial::open(address, &ours, Role::Master).await.expect("the puppet lets clients in").0)
+        Self::introduced(Introduction::new(Role::Worker, "a hand"), address).await
+    }
+
+    pub(super) async fn introduced(ours: Introduction, address: &Address) -> Self {
+        Self(dial::open(address, &ours, Role::Master).await.expect("the puppet lets it in").0)
     }
 
     /// Sends all messages in one write.

@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use firesteel_protocol::byte_text;
 use firesteel_protocol::process::{Fault, NotStarted, StartFailure, StartStep};
@@ -57,28 +57,56 @@ pub fn spawn(
     name: &str,
     connect: impl Fn(&mut Command) -> io::Result<()>,
 ) -> Result<(Child, ProcessGroup), NotStarted> {
-    let mut command = tokio::process::Command::from(command);
-    let error = match spawn_once(&mut command, &connect) {
+    let child = start(command, name, connect, |command| {
+        let mut waited_by_runtime =
+            tokio::process::Command::from(std::mem::replace(command, Command::new("")));
+        let child = waited_by_runtime.spawn();
+        *command = waited_by_runtime.into_std();
+        child
+    })?;
+    let group = ProcessGroup::of(&child);
+    Ok((child, group))
+}
+
+/// Like [`spawn`], for a process without a runtime. The command inherits standard output and standard error; its
+/// standard input is empty.
+///
+/// # Errors
+/// See [`spawn`].
+pub fn spawn_without_runtime(
+    command: Command,
+    name: &str,
+) -> Result<(std::process::Child, ProcessGroup), NotStarted> {
+    let connect = |command: &mut Command| {
+        command.stdin(Stdio::null());
+        Ok(())
+    };
+    let child = start(command, name, connect, Command::spawn)?;
+    let group = ProcessGroup::led_by(child.id());
+    Ok((child, group))
+}
+
+fn start<C>(
+    mut command: Command,
+    name: &str,
+    connect: impl Fn(&mut Command) -> io::Result<()>,
+    spawn: impl Fn(&mut Command) -> io::Result<C>,
+) -> Result<C, NotStarted> {
+    let spawn_once = |command: &mut Command| {
+        connect(command.process_group(0))?;
+        spawn(command)
+    };
+    let error = match spawn_once(&mut command) {
         Ok(started) => return Ok(started),
         Err(error) => error,
     };
     if error.raw_os_error() == Some(Errno::ENOEXEC as i32)
-        && let Some(script) = file_of(command.as_std()).filter(|file| interpreter::is_text(file))
+        && let Some(script) = file_of(&command).filter(|file| interpreter::is_text(file))
     {
-        let mut shell = tokio::process::Command::from(run_by_shell(command.as_std(), &script));
-        return spawn_once(&mut shell, &connect).map_err(|error| not_started(shell.as_std(), name, &error));
+        let mut shell = run_by_shell(&command, &script);
+        return spawn_once(&mut shell).map_err(|error| not_started(&shell, name, &error));
     }
-    Err(not_started(command.as_std(), name, &error))
-}
-
-fn spawn_once(
-    command: &mut tokio::process::Command,
-    connect: &impl Fn(&mut Command) -> io::Result<()>,
-) -> io::Result<(Child, ProcessGroup)> {
-    connect(command.as_std_mut().process_group(0))?;
-    let child = command.spawn()?;
-    let group = ProcessGroup::of(&child);
-    Ok((child, group))
+    Err(not_started(&command, name, &error))
 }
 
 /// The same command, run by `/bin/sh` instead of the kernel.

@@ -1,6 +1,5 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
 
 use super::*;
 

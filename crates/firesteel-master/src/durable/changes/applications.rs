@@ -45,12 +45,11 @@ impl Master {
 
     /// Sets the hosts that an application prefers and excludes.
     pub(crate) fn set_preferences(&mut self, now: Timestamp, number: u64, preferences: LimitedPreferences) {
-        let application = self.applications.at_mut(number).expect("the application is live");
-        if self.records.are_wanted() && preferences != application.preferences {
+        if self.records.are_wanted() && preferences != self.applications.numbered(number).preferences {
             let preferences = Box::new(preferences.to_message());
             self.records.add(now, Record::HostsPreferred { app: number, preferences });
         }
-        application.preferences = preferences;
+        self.applications.prefer(number, preferences);
     }
 
     /// Moves an application without executors to the ended ones. Returns the link of its driver, and the Workers that
@@ -91,7 +90,8 @@ impl Master {
 }
 
 fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
-    let row = ApplicationView { ended: Some(now), ..row };
+    // The connection is not recorded, so it must not be remembered.
+    let row = ApplicationView { ended: Some(now), away_since: None, ..row };
     let state = match end {
         ApplicationEnd::Finished { outcome } => {
             return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };

@@ -7,4 +7,5 @@
 mod applications;
 mod cluster_drivers;
 pub(crate) mod executors;
+mod numbers;
 mod workers;

@@ -76,6 +76,8 @@ pub(crate) struct Application {
     pub(crate) ended: VecDeque<ExecutorRecord>,
     /// The number of ended executors that are no longer remembered.
     pub(crate) forgotten: u64,
+    /// The memory that the description takes, in bytes.
+    described: u64,
 }
 
 /// The Master's additions to the description of a new application.
@@ -85,6 +87,8 @@ pub(crate) struct Entry {
     pub(crate) max_cores: Cores,
     /// The order in which the applications of a queue are served.
     pub(crate) order: ServingOrder,
+    /// The memory that the description takes, in bytes.
+    pub(crate) described: u64,
 }
 
 /// A resource profile with everything inherited from the default profile, and its number of executors.
@@ -177,8 +181,14 @@ impl Application {
             filed: Vec::new(),
             ended: VecDeque::new(),
             forgotten: 0,
+            described: entry.described,
             description,
         }
+    }
+
+    /// The memory that the description and the preferences take, in bytes.
+    pub(crate) fn weight(&self) -> u64 {
+        self.described + self.preferences.weight()
     }
 
     /// Whether the application may have to be served out of the order of registration.
@@ -346,7 +356,8 @@ impl Application {
         // The executor gets a resource under the name that it asked for.
         let resources = grant.resources().as_asked(&self.profile(*profile).resources);
         let executor = ExecutorKey { app: self.id.clone(), executor: id };
-        ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: work.clone() }
+        let (profile, work) = (*profile, work.clone());
+        ExecutorLaunch { executor, profile, cores, memory, resources, work, mark: None }
     }
 
     pub(crate) fn remove_executor(&mut self, id: ExecutorId) -> Executor {

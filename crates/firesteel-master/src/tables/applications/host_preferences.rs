@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::advanced::locality::{Locality, LocalityIndex, Topology};
 use firesteel_protocol::messages::{HostPreferences, MOST_PREFERRED, MOST_ROWS};
 
+use crate::limits::weight_of;
+
 /// An application's host preferences, cut to the limits that a valid driver keeps.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LimitedPreferences {
@@ -15,6 +17,8 @@ pub(crate) struct LimitedPreferences {
     near: BTreeSet<String>,
     located: LocalityIndex<()>,
     avoided: BTreeSet<String>,
+    /// The memory that the preferences take, in bytes.
+    weight: u64,
 }
 
 impl LimitedPreferences {
@@ -30,7 +34,12 @@ impl LimitedPreferences {
             topology.iter().filter(|(_, rack)| racks.contains(rack)).map(|(host, _)| host.to_owned());
         let near = preferred.keys().cloned().chain(neighbours).collect();
         let avoided = preferences.avoided.into_iter().take(MOST_PREFERRED).collect();
-        Self { topology, preferred, near, located, avoided }
+        let mut limited = Self { topology, preferred, near, located, avoided, weight: 0 };
+        let message = limited.to_message();
+        if message != HostPreferences::default() {
+            limited.weight = weight_of(&message);
+        }
+        limited
     }
 
     /// The preferences as a message, in the form in which a driver sends them.
@@ -38,6 +47,11 @@ impl LimitedPreferences {
         let racks = self.topology.iter().map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect();
         let (preferred, avoided) = (self.preferred.clone(), self.avoided.clone());
         HostPreferences { tasks: 0, preferred, racks, avoided }
+    }
+
+    /// The memory that the preferences take, in bytes. 0 if there are none.
+    pub(crate) fn weight(&self) -> u64 {
+        self.weight
     }
 
     /// Whether the application has no preferences, so that all Workers have the same rank.

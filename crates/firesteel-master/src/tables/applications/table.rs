@@ -7,12 +7,14 @@ use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, ProfileId};
 use firesteel_protocol::time::{Timestamp, first_due};
 
+use crate::limits::Charges;
 use crate::tables::applications::application::Application;
 use crate::tables::applications::backlog::{Backlog, DemandKey, ReadyDemands, Shape};
 use crate::tables::applications::ended::{Ended, EndedApplications};
 use crate::tables::applications::exclusions::Exclusions;
+use crate::tables::applications::host_preferences::LimitedPreferences;
 use crate::tables::executors::record::ExecutorRecord;
-use crate::tables::link::Link;
+use crate::tables::link::{Absence, Link};
 use crate::tables::merged::merged;
 use crate::tables::workers::table::WorkerTable;
 
@@ -23,6 +25,8 @@ pub(crate) struct ApplicationTable {
     rows: BTreeMap<u64, Application>,
     numbers: BTreeMap<AppId, u64>,
     by_peer: BTreeMap<PeerId, AppId>,
+    /// The live applications whose drivers are away, by the time when they are lost.
+    away: BTreeSet<(Timestamp, u64)>,
     /// The applications that wait after failures, by the time from which they may get executors again.
     held: BTreeSet<(Timestamp, AppId)>,
     /// The applications with excluded Workers, by the end of the first exclusion.
@@ -32,6 +36,8 @@ pub(crate) struct ApplicationTable {
     special: BTreeSet<u64>,
     /// The number of live applications by queue and priority.
     priorities: BTreeMap<(usize, i32), usize>,
+    /// The memory that the live applications take for what they describe.
+    kept: Charges,
     ended: EndedApplications,
     next_sequence: u64,
     /// The applications whose standings may have changed in the current event, by number.
@@ -70,8 +76,37 @@ impl ApplicationTable {
         self.rows.values_mut().for_each(Application::forget_profiles);
     }
 
+    /// The memory that the live applications take for what they describe.
+    pub(crate) fn kept(&self) -> &Charges {
+        &self.kept
+    }
+
+    /// Sets the hosts that a live application prefers and excludes.
+    pub(crate) fn prefer(&mut self, number: u64, preferences: LimitedPreferences) {
+        let row = self.rows.get_mut(&number).expect("the application is live");
+        self.kept.subtract(&row.description.user, row.preferences.weight());
+        self.kept.add(&row.description.user, preferences.weight());
+        considered(&mut self.backlog, row).preferences = preferences;
+    }
+
     pub(crate) fn away(&self) -> usize {
-        self.rows.len() - self.by_peer.len()
+        self.away.len()
+    }
+
+    /// The time when the next application whose driver is away is lost, and its number.
+    pub(crate) fn next_loss(&self) -> Option<(Timestamp, u64)> {
+        self.away.first().copied()
+    }
+
+    /// Records that the driver of the live application with this number is away. If it was away before, its times
+    /// change.
+    pub(crate) fn set_away(&mut self, number: u64, absence: Absence) {
+        let row = self.at_mut(number).expect("the application is live");
+        match std::mem::replace(&mut row.link, Link::Away(absence)) {
+            Link::Here(peer) => drop(self.by_peer.remove(&peer)),
+            Link::Away(earlier) => drop(self.away.remove(&(earlier.until, number))),
+        }
+        self.away.insert((absence.until, number));
     }
 
     pub(crate) fn is_numbered(&self, number: u64) -> bool {
@@ -99,9 +134,11 @@ impl ApplicationTable {
 
     /// Records that a driver has returned, or has another connection. Returns the former link.
     pub(crate) fn move_to(&mut self, id: &AppId, peer: PeerId) -> Link {
-        let old = std::mem::replace(&mut self.live_mut(id).link, Link::Here(peer));
-        if let Link::Here(old) = old {
-            self.by_peer.remove(&old);
+        let row = self.live_mut(id);
+        let (old, number) = (std::mem::replace(&mut row.link, Link::Here(peer)), row.sequence);
+        match old {
+            Link::Here(old) => drop(self.by_peer.remove(&old)),
+            Link::Away(absence) => drop(self.away.remove(&(absence.until, number))),
         }
         self.by_peer.insert(peer, id.clone());
         old
@@ -111,20 +148,23 @@ impl ApplicationTable {
     pub(crate) fn insert(&mut self, row: Application) {
         self.count_from(row.sequence + 1);
         self.numbers.insert(row.id.clone(), row.sequence);
-        if let Link::Here(peer) = row.link {
-            self.by_peer.insert(peer, row.id.clone());
+        match row.link {
+            Link::Here(peer) => drop(self.by_peer.insert(peer, row.id.clone())),
+            Link::Away(absence) => drop(self.away.insert((absence.until, row.sequence))),
         }
         self.backlog.touch(row.sequence);
         if row.is_special() {
             self.special.insert(row.sequence);
         }
         *self.priorities.entry((row.queue, row.description.priority)).or_default() += 1;
+        self.kept.add(&row.description.user, row.weight());
         self.rows.insert(row.sequence, row);
     }
 
     pub(crate) fn remove(&mut self, id: &AppId) -> Application {
         let sequence = self.live_mut(id).sequence;
         let row = self.rows.remove(&sequence).expect("it was found live");
+        self.kept.subtract(&row.description.user, row.weight());
         self.backlog.forget(row.sequence);
         self.numbers.remove(id);
         self.special.remove(&row.sequence);
@@ -134,8 +174,9 @@ impl ApplicationTable {
         if *others == 0 {
             self.priorities.remove(&place);
         }
-        if let Link::Here(peer) = row.link {
-            self.by_peer.remove(&peer);
+        match row.link {
+            Link::Here(peer) => drop(self.by_peer.remove(&peer)),
+            Link::Away(absence) => drop(self.away.remove(&(absence.until, row.sequence))),
         }
         if let Some(until) = row.failures.hold_until {
             self.held.remove(&(until, row.id.clone()));
@@ -253,7 +294,8 @@ impl ApplicationTable {
         considered(&mut self.backlog, row)
     }
 
-    fn numbered(&self, sequence: u64) -> &Application {
+    /// A live application by its number.
+    pub(crate) fn numbered(&self, sequence: u64) -> &Application {
         self.rows.get(&sequence).expect("the application is live")
     }
 
@@ -329,6 +371,11 @@ impl ApplicationTable {
         self.rows.values()
     }
 
+    /// The live applications with lower numbers than this one, in order.
+    pub(crate) fn registered_before(&self, number: u64) -> impl Iterator<Item = &Application> {
+        self.rows.range(..number).map(|(_, row)| row)
+    }
+
     /// All applications that could be waiting for executors, in no particular order; one can appear twice. Every
     /// application that is not listed has all executors it asks for, or is not allowed to get more now.
     pub(crate) fn may_wait(&self) -> impl Iterator<Item = &Application> {
@@ -385,6 +432,8 @@ impl ApplicationTable {
             .iter()
             .all(|(peer, id)| self.get(id).is_some_and(|row| row.link == Link::Here(*peer)));
         let here = self.rows.values().filter(|row| row.link.is_here()).count();
+        let absences = self.rows.values().filter_map(|row| Some((row.link.absence()?.until, row.sequence)));
+        let away: BTreeSet<_> = absences.collect();
         let holds: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
         let ends: BTreeSet<_> =
@@ -393,7 +442,10 @@ impl ApplicationTable {
         for row in self.rows.values() {
             *priorities.entry((row.queue, row.description.priority)).or_default() += 1;
         }
+        let mut kept = Charges::default();
+        self.rows.values().for_each(|row| kept.add(&row.description.user, row.weight()));
         numbers
+            && kept == self.kept
             && peers
             && priorities == self.priorities
             && self.ended.is_consistent(|ended, number, id| ended.sequence == number && ended.row.id == *id)
@@ -401,6 +453,7 @@ impl ApplicationTable {
             && self.rows.values().all(|row| row.exclusions.is_consistent())
             && self.is_filed()
             && holds == self.held
+            && away == self.away
             && (self.numbers.len(), self.by_peer.len()) == (self.rows.len(), here)
     }
 

@@ -9,6 +9,7 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::time::Timestamp;
 
+use crate::limits;
 use crate::tables::capacity::Grant;
 use crate::tables::link::Link;
 use crate::tables::workers::row::WorkerRow;
@@ -39,6 +40,11 @@ pub(crate) struct Run {
 }
 
 impl ClusterDriver {
+    /// The memory that the description takes, in bytes.
+    pub(crate) fn weight(&self) -> u64 {
+        limits::weight_of(&self.description)
+    }
+
     pub(crate) fn demand(&self) -> Demand {
         Demand {
             size: ExecutorSize::Fixed(self.description.cores),
@@ -72,7 +78,7 @@ impl ClusterDriver {
         let state = match worker.map(|row| row.link) {
             None => DriverState::Submitted,
             Some(Link::Here(_)) => DriverState::Running,
-            Some(Link::Away) => DriverState::Unknown,
+            Some(Link::Away(_)) => DriverState::Unknown,
         };
         DriverView {
             id: self.id.clone(),

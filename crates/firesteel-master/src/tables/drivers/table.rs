@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_protocol::ids::{DriverId, WorkerId};
 use firesteel_protocol::messages::{DriverState, DriverView, Used};
 
+use crate::limits::Charges;
 use crate::tables::drivers::cluster_driver::{ClusterDriver, Run};
 use crate::tables::history::History;
 use crate::tables::merged::merged;
@@ -17,6 +18,8 @@ pub(crate) struct ClusterDriverTable {
     waiting: BTreeSet<u64>,
     numbers: BTreeMap<DriverId, u64>,
     ended: History<DriverId, PastDriver>,
+    /// The memory that the live cluster drivers take for what they describe.
+    kept: Charges,
     /// The number of cluster drivers that were ever submitted.
     next_number: u64,
     /// Whether no waiting cluster driver fitted at the last pass.
@@ -39,6 +42,7 @@ impl ClusterDriverTable {
         self.is_tried = false;
         self.waiting.insert(number);
         self.numbers.insert(driver.id.clone(), number);
+        self.kept.add(&driver.description.user, driver.weight());
         self.live.insert(number, driver);
     }
 
@@ -63,6 +67,7 @@ impl ClusterDriverTable {
         self.waiting.remove(&number);
         let driver = self.live.remove(&number).expect("the cluster driver is live");
         self.numbers.remove(&driver.id);
+        self.kept.subtract(&driver.description.user, driver.weight());
         driver
     }
 
@@ -154,6 +159,11 @@ impl ClusterDriverTable {
         self.next_number = self.next_number.max(number);
     }
 
+    /// The memory that the live cluster drivers take for what they describe.
+    pub(crate) fn kept(&self) -> &Charges {
+        &self.kept
+    }
+
     /// Whether all parts of the table contain the same cluster drivers.
     pub(crate) fn is_consistent(&self) -> bool {
         let live = self.live.iter().all(|(number, row)| {
@@ -165,7 +175,10 @@ impl ClusterDriverTable {
         let is_row = |PastDriver { view, used: _ }: &PastDriver, _, id: &DriverId| {
             view.state.is_finished() && view.id == *id
         };
-        live && self.ended.is_consistent(is_row)
+        let mut kept = Charges::default();
+        self.live.values().for_each(|row| kept.add(&row.description.user, row.weight()));
+        live && kept == self.kept
+            && self.ended.is_consistent(is_row)
             && self.numbers.len() == self.live.len()
             && self.waiting.iter().all(|number| self.live.contains_key(number))
     }

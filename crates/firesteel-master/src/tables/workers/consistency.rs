@@ -18,8 +18,10 @@ impl WorkerTable {
             let row = self.at(slot).ok_or_else(|| format!("{id} has no row"))?;
             let looked = self.looks.contains(&(row.look, slot)) == row.link.is_here();
             let linked = row.link.peer().is_none_or(|peer| self.by_peer.get(&peer) == Some(&slot));
+            let away = row.link.absence().is_none_or(|absence| self.away.contains(&(absence.until, slot)));
             let known = row.description.id == *id
                 && looked
+                && away
                 && linked
                 && self.by_address.get(&row.address()) == Some(id);
             if !known || row.is_late != self.late.contains(&slot) {
@@ -49,8 +51,8 @@ impl WorkerTable {
         }
         let rows = self.rows.iter().flatten().count();
         let here = self.iter().filter(|row| row.link.is_here()).count();
-        let sizes = [rows, self.by_address.len(), self.by_peer.len(), self.looks.len()];
-        let expected = [self.index.len(), self.index.len(), here, here];
+        let sizes = [rows, self.by_address.len(), self.by_peer.len(), self.looks.len(), self.away.len()];
+        let expected = [self.index.len(), self.index.len(), here, here, self.index.len() - here];
         if sizes != expected || !self.dead.is_consistent() {
             return Err(format!("the tables of the Workers have the sizes {sizes:?}, not {expected:?}"));
         }

@@ -154,7 +154,13 @@ impl WorkerRow {
             let (executors, drivers) = (executors.len() as u64, drivers.len() as u64);
             return Some(WorkerRemark::Foreign { executors, drivers, until });
         }
-        (self.is_late && self.link.is_here()).then_some(WorkerRemark::Late)
+        self.is_late.then_some(WorkerRemark::Late)
+    }
+
+    /// Whether the Worker has announced its end, and nothing runs there any more.
+    pub(crate) fn has_left(&self) -> bool {
+        let is_empty = self.executors.len() == 0 && self.drivers.len() == 0;
+        self.availability() == Availability::Decommissioning && is_empty
     }
 
     /// The cause of the Worker's departure, if it leaves in order.
@@ -210,12 +216,18 @@ impl WorkerRow {
     /// A copy of the Worker for clients. `excluded_for` is the number of applications for which it is excluded.
     pub(super) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
         let view = self.view(match (self.link, self.availability()) {
-            (Link::Away, _) => WorkerState::Unknown,
+            (Link::Away(_), _) => WorkerState::Unknown,
             (Link::Here(_), _) if self.unknown_processes.is_some() => WorkerState::Unknown,
             (Link::Here(_), Availability::Serving | Availability::Excluded) => WorkerState::Alive,
             (Link::Here(_), Availability::Decommissioning) => WorkerState::Decommissioned,
         });
-        WorkerView { excluded_for, remark: self.remark(until), report: self.report.clone(), ..view }
+        WorkerView {
+            excluded_for,
+            remark: self.remark(until),
+            report: self.report.clone(),
+            away_since: self.link.away_since(),
+            ..view
+        }
     }
 
     pub(crate) fn view(&self, state: WorkerState) -> WorkerView {

@@ -15,7 +15,7 @@ use firesteel_protocol::time::Timestamp;
 use super::dead::DeadWorkers;
 use super::label_counts::LabelCounts;
 use crate::tables::capacity::{Grant, Holding};
-use crate::tables::link::Link;
+use crate::tables::link::{Absence, Link};
 use crate::tables::workers::orders::Orders;
 use crate::tables::workers::row::{Withheld, WorkerRow};
 
@@ -49,6 +49,8 @@ pub(crate) struct WorkerTable {
     /// Worker's entry. An outdated entry is updated when it is the first one.
     pub(super) looks: BTreeSet<(Timestamp, Slot)>,
     pub(super) late: BTreeSet<Slot>,
+    /// The living Workers that are away, by the time when they are lost.
+    pub(super) away: BTreeSet<(Timestamp, Slot)>,
     pub(super) dead: DeadWorkers,
     /// The number of Workers that have ever registered.
     next_number: u64,
@@ -71,6 +73,7 @@ impl WorkerTable {
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
             late: BTreeSet::new(),
+            away: BTreeSet::new(),
             dead: DeadWorkers::default(),
             next_number: 0,
             changed: BTreeSet::new(),
@@ -90,9 +93,12 @@ impl WorkerTable {
         self.moved = Changes::All;
         self.whole.add(&row.whole_offer());
         self.labels.add(&row.description.label);
-        if let Link::Here(peer) = row.link {
-            self.by_peer.insert(peer, slot);
-            self.looks.insert((row.look, slot));
+        match row.link {
+            Link::Here(peer) => {
+                self.by_peer.insert(peer, slot);
+                self.looks.insert((row.look, slot));
+            }
+            Link::Away(absence) => drop(self.away.insert((absence.until, slot))),
         }
         self.by_address.insert(address, id);
         if self.rows.len() <= slot.index() {
@@ -111,9 +117,12 @@ impl WorkerTable {
         if let Some(until) = row.health.global_exclusion.until {
             self.excluded.remove(&(until, slot));
         }
-        if let Link::Here(peer) = row.link {
-            self.by_peer.remove(&peer);
-            self.looks.remove(&(row.look, slot));
+        match row.link {
+            Link::Here(peer) => {
+                self.by_peer.remove(&peer);
+                self.looks.remove(&(row.look, slot));
+            }
+            Link::Away(absence) => drop(self.away.remove(&(absence.until, slot))),
         }
         self.late.remove(&slot);
         self.by_address.remove(&row.address());
@@ -292,7 +301,29 @@ impl WorkerTable {
     }
 
     pub(crate) fn away(&self) -> usize {
-        self.index.len() - self.by_peer.len()
+        self.away.len()
+    }
+
+    /// The time when the next Worker that is away is lost, and the Worker.
+    pub(crate) fn next_loss(&self) -> Option<(Timestamp, Slot)> {
+        self.away.first().copied()
+    }
+
+    /// Records that a living Worker is away. If it was away before, its times change.
+    pub(crate) fn set_away(&mut self, slot: Slot, absence: Absence) {
+        let row = self.row_mut(slot);
+        row.is_late = false;
+        let (old, look) = (std::mem::replace(&mut row.link, Link::Away(absence)), row.look);
+        match old {
+            Link::Here(peer) => {
+                self.by_peer.remove(&peer);
+                self.looks.remove(&(look, slot));
+                self.late.remove(&slot);
+                self.consider_anew(slot);
+            }
+            Link::Away(earlier) => drop(self.away.remove(&(earlier.until, slot))),
+        }
+        self.away.insert((absence.until, slot));
     }
 
     pub(crate) fn alive_count(&self) -> usize {
@@ -310,7 +341,8 @@ impl WorkerTable {
             Link::Here(old) => {
                 self.by_peer.remove(&old);
             }
-            Link::Away => {
+            Link::Away(absence) => {
+                self.away.remove(&(absence.until, slot));
                 self.looks.insert((look, slot));
                 self.consider_anew(slot);
             }

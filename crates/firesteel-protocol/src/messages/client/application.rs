@@ -43,6 +43,9 @@ pub struct ApplicationView {
     /// The application's executors by number. In a Master's state: only live executors. In an answer about one
     /// application: also all ended ones that the Master remembers.
     pub executors: Vec<ExecutorView>,
+    /// When the connection of a live application's driver ended, if it has not returned since.
+    #[serde(default)]
+    pub away_since: Option<Timestamp>,
 }
 
 impl ApplicationView {
@@ -71,6 +74,7 @@ impl ApplicationView {
             executors_ended: 0,
             executors_forgotten: 0,
             executors: Vec::new(),
+            away_since: None,
         }
     }
 

@@ -2,9 +2,11 @@
 //!
 //! - `worker`, `application`: rows of a Master's view.
 //! - `own_view`: a Worker's view of itself.
+//! - `requester`: who asks for a change.
 
 mod application;
 mod own_view;
+mod requester;
 mod worker;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,7 @@ use crate::wire::Message;
 
 pub use application::{ApplicationState, ApplicationView, ExecutorView};
 pub use own_view::{RunningDriver, RunningExecutor, WorkerViewOfItself};
+pub use requester::{Requester, Rights};
 pub use worker::{Impairment, WorkerState, WorkerView};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
@@ -41,8 +44,7 @@ pub enum ClientToMaster {
         /// The application's id or name. A name means the only live application with this name. If none is live, it
         /// means the latest ended one.
         app: String,
-        /// The user who asks to end the application: `ann@host`.
-        by: String,
+        by: Requester,
     },
     /// Asks whether the Master works. The Master answers after it has handled all earlier messages and their changes
     /// are durable. Source: Spark's message of this name.
@@ -52,14 +54,15 @@ pub enum ClientToMaster {
         which: String,
         /// The time after which a Worker ends all executors and drivers that still run, in milliseconds.
         within_millis: Option<u64>,
+        #[serde(default)]
+        by: Requester,
     },
     /// Submits a cluster driver. Source: Spark has this message and the next two, with the same names.
     RequestSubmitDriver(Box<DriverDescription>),
     RequestKillDriver {
         /// The cluster driver's id. If it was relaunched, its successor is ended instead.
         driver: DriverId,
-        /// The user who asks to end the cluster driver: `ann@host`.
-        by: String,
+        by: Requester,
     },
     RequestDriverStatus {
         driver: DriverId,
@@ -70,17 +73,55 @@ pub enum ClientToMaster {
     /// Asks the Master to end all cluster drivers. Source: Spark has this message and the next one, with the same
     /// names.
     RequestKillAllDrivers {
-        /// The user who asks to end the cluster drivers: `ann@host`.
-        by: String,
+        by: Requester,
     },
     /// Asks the Master to forget the cluster drivers and applications that have ended.
     RequestClearCompletedDriversAndApps {
-        /// The user who asks for this: `ann@host`.
-        by: String,
+        by: Requester,
     },
 }
 
 impl ClientToMaster {
+    /// Gives the requester these rights, and the name of the user whom the connection's secret proves. What he submits
+    /// belongs to this user.
+    pub fn prove(&mut self, user: Option<&str>, rights: Rights) {
+        match self {
+            Self::KillApplication { by, .. }
+            | Self::DecommissionWorkers { by, .. }
+            | Self::RequestKillDriver { by, .. }
+            | Self::RequestKillAllDrivers { by }
+            | Self::RequestClearCompletedDriversAndApps { by } => by.prove(user, rights),
+            Self::RequestSubmitDriver(description) => {
+                if let Some(user) = user {
+                    requester::rename(&mut description.user, user);
+                }
+            }
+            Self::RequestMasterState { .. }
+            | Self::RequestApplication { .. }
+            | Self::RequestReadyz
+            | Self::RequestDriverStatus { .. }
+            | Self::RequestHistory { .. } => {}
+        }
+    }
+
+    /// Who asks for a change of what is there. `None`: the message is a question, or submits something of its own.
+    #[must_use]
+    pub fn requester(&self) -> Option<&Requester> {
+        match self {
+            Self::KillApplication { by, .. }
+            | Self::DecommissionWorkers { by, .. }
+            | Self::RequestKillDriver { by, .. }
+            | Self::RequestKillAllDrivers { by }
+            | Self::RequestClearCompletedDriversAndApps { by } => Some(by),
+            Self::RequestMasterState { .. }
+            | Self::RequestApplication { .. }
+            | Self::RequestReadyz
+            | Self::RequestSubmitDriver(_)
+            | Self::RequestDriverStatus { .. }
+            | Self::RequestHistory { .. } => None,
+        }
+    }
+
     /// Whether the message is only a question, which changes nothing.
     #[must_use]
     pub fn only_asks(&self) -> bool {
@@ -120,6 +161,10 @@ pub enum MasterToClient {
     },
     /// The Master has forgotten the cluster drivers and applications that had ended.
     ClearCompletedResponse,
+    /// The requester may not change this, for this reason. Nothing was changed.
+    RequestForbidden {
+        why: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
@@ -166,6 +211,8 @@ pub struct MasterView {
     pub drivers: Vec<DriverView>,
     /// The number of executors that the client did not ask for.
     pub unread_executors: u64,
+    /// Whether other machines can connect to the Master without a secret.
+    pub is_exposed: bool,
 }
 
 impl MasterView {
@@ -185,6 +232,7 @@ impl MasterView {
             completed: Vec::new(),
             drivers: Vec::new(),
             unread_executors: 0,
+            is_exposed: false,
         }
     }
 }

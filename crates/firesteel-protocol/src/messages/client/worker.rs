@@ -36,6 +36,9 @@ pub struct WorkerView {
     pub remark: Option<WorkerRemark>,
     /// The Worker's latest report, if it is alive and has sent one.
     pub report: Option<Box<TimedReport>>,
+    /// When the connection of a living Worker ended, if it has not returned since.
+    #[serde(default)]
+    pub away_since: Option<Timestamp>,
 }
 
 /// Why a living Worker gets no new executors for the moment.
@@ -71,6 +74,7 @@ impl WorkerView {
             label: worker.label.clone(),
             remark: None,
             report: None,
+            away_since: None,
         }
     }
 }

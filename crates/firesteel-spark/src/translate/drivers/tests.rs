@@ -202,6 +202,7 @@ fn a_driver_of_spark_s_is_told_what_its_master_would_tell_and_answered_when_it_a
         master_url: "spark://elsewhere:1".to_owned(),
         max_cores: Cores(4),
         first_executor: ExecutorId(0),
+        mark: None,
     };
     let lost = MasterToDriver::WorkerRemoved {
         worker: worker.clone(),

@@ -80,7 +80,7 @@ pub(crate) fn rolled_files(dice: &mut Dice, number: u64) -> Option<ApplicationFi
     };
     let count = if dice.one_in(3) { dice.between(1, 3) } else { 0 };
     let source = Address::new(format!("driver{number}"), 7100);
-    (count > 0).then(|| ApplicationFiles { source, files: (0..count).map(file).collect() })
+    (count > 0).then(|| ApplicationFiles { source, files: (0..count).map(file).collect(), secret: None })
 }
 
 /// The application of these files, as an index into the scenario's applications.

@@ -12,6 +12,7 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::process::ExitStatus;
 use firesteel_worker as worker;
 
+use crate::cluster::faults::absences::Probe;
 use crate::cluster::faults::election::listener_of;
 use crate::cluster::laws::ledger::EventOutcome;
 use crate::cluster::network::ProcessEnd;
@@ -102,6 +103,9 @@ impl World {
                 self.send(node, peer, message.into());
             }
             master::Effect::Close { peer } => self.close(node, peer),
+            master::Effect::Probe { worker, since, until, .. } => {
+                self.probe(node, Probe { worker, since, until })
+            }
             master::Effect::Note(note) => {
                 self.coverage.master_note.count(&note);
                 if let master::Note::DriverEnded { state, .. } = &note {
@@ -241,6 +245,7 @@ impl World {
             driver::Effect::Exit => {}
             driver::Effect::Note(note) => {
                 self.coverage.driver_note.count(&note);
+                self.check_driver_note(node, &note);
                 if let driver::Note::ExecutorLost { executor, loss, .. } = note {
                     self.see_loss(node, executor, &loss);
                 }
@@ -286,6 +291,9 @@ impl World {
             self.hold_told_outcome(app, message);
         }
         if let driver::Outbound::Executor(message) = &message {
+            if !self.hold_driver_message(node, peer, message) {
+                return self.send(node, peer, Message::DriverToExecutor(message.clone()));
+            }
             let result = self.driver_mut(node).map(|body| body.entrance.answer(app as u64, peer, message));
             self.hold(result.unwrap_or(Ok(())));
             let (limit, now) = (self.scenario.apps[app].output_credit, self.now);
@@ -305,8 +313,8 @@ impl World {
                     body.tasks.grant(*attempt, *bytes, limit)
                 }
                 DriverToExecutor::KillTask { attempt } => body.tasks.kill(*attempt),
-                DriverToExecutor::RegisteredExecutor(_)
-                | DriverToExecutor::Heartbeat
+                DriverToExecutor::RegisteredExecutor { .. }
+                | DriverToExecutor::Heartbeat { .. }
                 | DriverToExecutor::RegisterExecutorFailed(_)
                 | DriverToExecutor::StopExecutor => Ok(()),
             });
@@ -357,6 +365,12 @@ impl World {
         let Some(app) = self.process(node).map(|process| process.app) else { return };
         match effect {
             executor::Effect::Connect => self.dial(node, Target::Driver(app)),
+            executor::Effect::HangUp => {
+                self.check_executor_hangs_up(node);
+                if let Some(peer) = self.latest_peer(node) {
+                    self.close(node, peer);
+                }
+            }
             executor::Effect::Send(message) => self.send_as_executor(node, app, message),
             executor::Effect::StartTask { attempt, spec, resources, allowed } => {
                 self.start_task(node, attempt, spec, resources, allowed);
@@ -366,20 +380,19 @@ impl World {
             executor::Effect::SignalTask { attempt, signal } => self.signal_task(node, attempt, signal),
             executor::Effect::Exit(exit) => {
                 self.coverage.executor_exit.count(&exit);
+                self.check_executor_exit(node, app, &exit);
                 let left = self.process(node).map_or(0, |process| process.tasks.len());
                 if left > 0 {
                     let name = self.node(node).body.name();
                     self.violate(format!("{name} ends and leaves {left} tasks behind"));
-                }
-                if let (true, executor::Exit::DriverSilent { .. }) = (self.is_settled(), &exit) {
-                    let name = self.node(node).body.name();
-                    self.violate(format!("{name} gives its driver up though nothing goes wrong any more"));
                 }
                 let status = match exit {
                     executor::Exit::Stopped => ExitStatus::SUCCESS,
                     executor::Exit::DriverLost
                     | executor::Exit::DriverSilent { .. }
                     | executor::Exit::DriverGone
+                    | executor::Exit::GivenUp(_)
+                    | executor::Exit::Estranged(_)
                     | executor::Exit::DriverUnreachable { .. }
                     | executor::Exit::Refused(_) => ExitStatus::Code(1),
                 };
@@ -395,9 +408,10 @@ impl World {
     }
 
     fn send_as_executor(&mut self, node: NodeIndex, app: usize, message: ExecutorToDriver) {
-        if let DriverPhase::Lives(driver) = self.drivers[app] {
+        let is_first = self.hold_executor_message(node, &message);
+        if let (true, DriverPhase::Lives(driver)) = (is_first, self.drivers[app]) {
             let result = self.driver_mut(driver).map(|body| match &message {
-                ExecutorToDriver::RegisterExecutor { .. } | ExecutorToDriver::Heartbeat => Ok(()),
+                ExecutorToDriver::RegisterExecutor { .. } | ExecutorToDriver::Heartbeat { .. } => Ok(()),
                 ExecutorToDriver::TaskGivenBack { attempt, failure } => {
                     body.tasks.report(*attempt, &TaskEnd::NotStarted(failure.clone()))
                 }
@@ -412,12 +426,16 @@ impl World {
             });
             self.hold(result.unwrap_or(Ok(())));
         }
-        let connections = self.node(node).connections.len() as u64;
-        let Some(peer) = connections.checked_sub(1) else {
+        let Some(peer) = self.latest_peer(node) else {
             let name = self.node(node).body.name();
             return self.violate(format!("{name} sends before it is connected"));
         };
-        self.send(node, PeerId(peer), Message::ExecutorToDriver(message));
+        self.send(node, peer, Message::ExecutorToDriver(message));
+    }
+
+    fn latest_peer(&self, node: NodeIndex) -> Option<PeerId> {
+        let connections = self.node(node).connections.len() as u64;
+        connections.checked_sub(1).map(PeerId)
     }
 
     pub(crate) fn driver_mut(&mut self, node: NodeIndex) -> Option<&mut DriverBody> {

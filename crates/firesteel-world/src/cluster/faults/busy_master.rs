@@ -71,7 +71,10 @@ impl World {
         }
         let urgency = match event {
             Event::Received { message: Inbound::Client(_), .. } => Urgency::Urgent,
-            Event::Received { .. } | Event::Disconnected { .. } | Event::Deadline { .. } => Urgency::Ordinary,
+            Event::Received { .. }
+            | Event::Disconnected { .. }
+            | Event::WorkerGone { .. }
+            | Event::Deadline { .. } => Urgency::Ordinary,
         };
         self.master_inbox.queue.push(peer, urgency, 0, (now, event));
     }
@@ -131,7 +134,7 @@ impl World {
                         ));
                     }
                 }
-                Effect::Persist(_) | Effect::Send { .. } | Effect::Note(_) => {}
+                Effect::Persist(_) | Effect::Send { .. } | Effect::Probe { .. } | Effect::Note(_) => {}
             }
         }
     }

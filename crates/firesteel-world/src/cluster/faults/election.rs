@@ -253,6 +253,7 @@ impl World {
                 heartbeat_millis: 15_000,
                 duplicate: false,
                 web_address: None,
+                mark: None,
             };
             self.send(node, peer, Message::MasterToWorker(answer));
         }

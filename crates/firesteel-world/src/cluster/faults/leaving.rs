@@ -1,6 +1,6 @@
 //! Workers that are decommissioned, and must end in a limited time.
 
-use firesteel_protocol::messages::{ClientToMaster, WorkerToMaster};
+use firesteel_protocol::messages::{ClientToMaster, Requester, Rights, WorkerToMaster};
 use firesteel_sim::dice::Dice;
 
 use super::Fault;
@@ -52,7 +52,8 @@ impl World {
         let operator = self.add_node(Body::Stranger);
         let peer = self.connect(operator, master);
         let within_millis = Some(departure.within_millis);
-        let question = ClientToMaster::DecommissionWorkers { which, within_millis };
+        let by = Requester::new("an operator", Rights::Admin);
+        let question = ClientToMaster::DecommissionWorkers { which, within_millis, by };
         self.send(operator, peer, Message::ClientToMaster(question));
         if let Some(link) = link {
             self.after(departure.cut_after, ScheduledEvent::Cut { link });

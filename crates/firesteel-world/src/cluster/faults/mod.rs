@@ -3,8 +3,9 @@
 //! - [`Fault`], [`FaultPlan`]: each kind of fault, and how often it occurs; `strikes`: faults that occur by themselves.
 //! - `disks`, `shortages`, `stalls`, `partitions`, `busy_master`: faults that last for some time.
 //! - `election`, `leaving`: leaders that are deposed, and Workers that are decommissioned.
-//! - `strangers`: hostile peers.
+//! - `absences`: Workers that are away; `strangers`: hostile peers.
 
+pub(super) mod absences;
 pub(super) mod busy_master;
 pub(super) mod disks;
 pub(super) mod election;
@@ -23,6 +24,8 @@ use firesteel_sim::dice::Dice;
 pub enum Fault {
     /// A connection is cut. Messages in transit are lost, and the two sides notice at different times.
     CutLink,
+    /// A connection between an executor and its driver is cut.
+    CutExecutorLink,
     /// A connection is cut, and one side notices only a minute or two later.
     HalfOpenLink,
     /// A cut connection lost a message in transit.
@@ -135,8 +138,9 @@ pub enum Fault {
 
 /// The faults that occur by themselves, each with its weight. The other faults affect a connection, a start or a task
 /// in progress.
-const STRIKES: [(Fault, u64); 20] = [
+const STRIKES: [(Fault, u64); 21] = [
     (Fault::CutLink, 12),
+    (Fault::CutExecutorLink, 10),
     (Fault::HalfOpenLink, 5),
     (Fault::ExecutorStandsStill, 4),
     (Fault::WorkerCrash, 5),

@@ -10,8 +10,8 @@ use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverLogRequest,
     DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver,
     ExecutorWork, FileDescription, FileKind, HistoryCursor, HostPreferences, LogRequest, LogStart,
-    LossReason, MasterToWorker, Offered, Placing, RefusedRegistration, ResourceProfile, Sha256, Shared,
-    StateCursor, Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work,
+    LossReason, MasterToWorker, Offered, Placing, RefusedRegistration, Requester, ResourceProfile, Rights,
+    Sha256, Shared, StateCursor, Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work,
     WorkerDescription, WorkerToMaster,
 };
 use firesteel_protocol::process::{Command, ExitStatus, StartFailure, StartStep};
@@ -74,6 +74,15 @@ impl World {
         };
         // A third of these requests name an application that has already ended, if there is one.
         let app = self.ledger.over().filter(|_| kind == 2).map_or(app, ToString::to_string);
+        // Some prove less than what they ask for needs.
+        let rights = match self.now % 8 {
+            0 => Rights::None,
+            1 => Rights::Own,
+            2 => Rights::Modify,
+            _ => Rights::Admin,
+        };
+        let name = if self.now % 16 == 1 { "simulated@there" } else { "a \u{1b}stranger" };
+        let by = Requester::new(name, rights);
         match kind {
             0 if self.dice.one_in(2) => ClientToMaster::DecommissionWorkers {
                 which: match self.dice.below(3) {
@@ -81,8 +90,9 @@ impl World {
                     _ => self.odd_worker().to_string(),
                 },
                 within_millis: Some(self.dice.below(20_000)),
+                by,
             },
-            0..=2 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
+            0..=2 => ClientToMaster::KillApplication { app, by },
             3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
             6 if self.dice.one_in(2) => match self.now % 2 {
                 0 => ClientToMaster::RequestHistory { from: HistoryCursor::default() },
@@ -149,6 +159,7 @@ impl World {
                 heartbeat_millis: 0,
                 duplicate: true,
                 web_address: None,
+                mark: None,
             },
             _ => MasterToWorker::LaunchExecutor(ExecutorLaunch {
                 executor,
@@ -162,6 +173,7 @@ impl World {
                     directory: TaskDirectory::Executor,
                     files: None,
                 }),
+                mark: None,
             }),
         }
     }
@@ -211,6 +223,7 @@ impl World {
             cores,
             resources,
             secret,
+            received: self.dice.one_in(2).then_some(0),
         })
     }
 
@@ -299,6 +312,7 @@ impl World {
                 cores: Cores(0),
                 resources: Resources::default(),
                 secret: Secret::default(),
+                received: Some(0),
             },
         }
     }
@@ -353,5 +367,5 @@ impl World {
 fn odd_files() -> ApplicationFiles {
     let name = "../../.profile".to_owned();
     let file = FileDescription { name, kind: FileKind::Plain, length: u64::MAX, sha256: Sha256([0; 32]) };
-    ApplicationFiles { source: Address::new("nowhere", 1), files: vec![file] }
+    ApplicationFiles { source: Address::new("nowhere", 1), files: vec![file], secret: None }
 }

@@ -27,6 +27,7 @@ impl World {
         let fault = Fault::rolled(&mut self.dice);
         match fault {
             Fault::CutLink => self.cut_some_link(fault, false),
+            Fault::CutExecutorLink => self.cut_some_executor_link(fault),
             Fault::HalfOpenLink => self.cut_some_link(fault, true),
             Fault::ExecutorStandsStill => self.stop_some_executor(fault),
             Fault::WorkerCrash => self.crash_some_worker(fault),
@@ -185,6 +186,18 @@ impl World {
         if let Some(index) = self.dice.index(open.len()) {
             self.fault(fault);
             self.cut(open[index], half_open);
+        }
+    }
+
+    fn cut_some_executor_link(&mut self, fault: Fault) {
+        let executors: Vec<NodeIndex> =
+            self.processes.values().copied().filter(|node| self.is_executor_at_work(*node)).collect();
+        let connections = |node: &NodeIndex| self.node(*node).connections.last().copied();
+        let links = executors.iter().filter_map(connections);
+        let open: Vec<LinkIndex> = links.filter(|link| self.links[link.0].is_open()).collect();
+        if let Some(index) = self.dice.index(open.len()) {
+            self.fault(fault);
+            self.cut(open[index], false);
         }
     }
 

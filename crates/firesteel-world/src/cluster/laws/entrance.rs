@@ -84,12 +84,12 @@ impl Entrance {
     /// Checks the driver's answer to a peer.
     pub(crate) fn answer(&self, app: u64, peer: PeerId, message: &DriverToExecutor) -> Result<(), String> {
         match message {
-            DriverToExecutor::RegisteredExecutor(_) => {}
+            DriverToExecutor::RegisteredExecutor { .. } => {}
             DriverToExecutor::LaunchTask { .. } => return self.give_task(peer),
             DriverToExecutor::RegisterExecutorFailed(_)
             | DriverToExecutor::OutputCredit { .. }
             | DriverToExecutor::KillTask { .. }
-            | DriverToExecutor::Heartbeat
+            | DriverToExecutor::Heartbeat { .. }
             | DriverToExecutor::StopExecutor => return Ok(()),
         }
         let Some(Claim { executor, secret }) = self.claims.get(&peer) else {

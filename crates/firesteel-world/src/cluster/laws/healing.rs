@@ -264,6 +264,7 @@ impl World {
     fn left_over(&self, scheduled_event: &ScheduledEvent) -> Option<String> {
         let is_for_the_living = match scheduled_event {
             ScheduledEvent::Wake { .. }
+            | ScheduledEvent::Probe { .. }
             | ScheduledEvent::MasterTurn { .. }
             | ScheduledEvent::Mend
             | ScheduledEvent::Audit => false,

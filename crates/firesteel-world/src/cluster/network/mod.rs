@@ -73,6 +73,7 @@ impl World {
                 return;
             }
             (Answer::Taken, None) | (Answer::Refused, _) => {
+                self.see_refusal(node);
                 (ExecutorTrouble::NothingListens, "connection refused")
             }
             (Answer::TimesOut, _) => (ExecutorTrouble::TimedOut, "no answer in time"),
@@ -241,6 +242,11 @@ impl World {
             (Message::ExecutorToDriver(message), Some(body)) => body.entrance.hear_executor(peer, message),
             _ => {}
         }
+        match &message {
+            Message::ExecutorToDriver(message) if is_executor => self.hear_executor_message(sender, message),
+            Message::DriverToExecutor(message) => self.hear_driver_message(node, message),
+            _ => {}
+        }
         if matches!(self.node(node).body, Body::Standby { .. }) {
             return self.tell_standby(node, peer, &message);
         }
@@ -302,6 +308,7 @@ impl World {
         }
         let end = self.links[link.0].end(side);
         let (node, peer) = (end.node, end.peer);
+        self.see_hang_up(node, self.links[link.0].end(side.other()).node);
         if self.ungreeted.contains(&(node, peer)) {
             return;
         }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{
-    ClientToMaster, DriverDescription, DriverReport, DriverState, MasterToWorker, WorkerToMaster,
+    ClientToMaster, DriverDescription, DriverReport, DriverState, MasterToWorker, Requester, Rights,
+    WorkerToMaster,
 };
 use firesteel_protocol::process::{Command, ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_worker::{self as worker, DriverPlan};
@@ -118,11 +119,13 @@ impl World {
     /// the ended ones.
     pub(crate) fn kill_driver(&mut self) {
         let Some(master) = self.master else { return };
+        let rights = if self.now.is_multiple_of(8) { Rights::Modify } else { Rights::Admin };
+        let by = Requester::new("an operator", rights);
         let known: Vec<DriverId> = self.ledger.submitted().cloned().collect();
         let driver = match self.dice.index(known.len() + 1) {
             Some(index) if index < known.len() => known[index].clone(),
             _ => {
-                let by = "an operator".to_owned();
+                let by = by.clone();
                 self.ask_master(
                     master,
                     match known.is_empty() {
@@ -134,7 +137,7 @@ impl World {
             }
         };
         self.ask_master(master, ClientToMaster::RequestDriverStatus { driver: driver.clone() });
-        self.ask_master(master, ClientToMaster::RequestKillDriver { driver, by: "an operator".to_owned() });
+        self.ask_master(master, ClientToMaster::RequestKillDriver { driver, by });
     }
 
     fn ask_master(&mut self, master: NodeIndex, question: ClientToMaster) {

@@ -16,6 +16,7 @@ use firesteel_worker::{self as worker, Worker};
 use super::node::{Body, DriverBody, NodeEvent, WorkerBody};
 use super::task_lives::FATAL;
 use super::users::outcome_of;
+use crate::cluster::faults::absences::AWAY;
 use crate::cluster::faults::busy_master::MasterInbox;
 use crate::cluster::faults::election::listener_address;
 use crate::cluster::laws::entrance::{PLAUSIBLE, secret_of, token_of};
@@ -52,6 +53,10 @@ impl World {
             self.saboteur.as_ref().map_or(gang_preemption, |it| it.gang_preemption(gang_preemption));
         let exclusion = master::Config::default().exclusion;
         let exclusion = self.saboteur.as_ref().map_or(exclusion, |saboteur| saboteur.exclusion(exclusion));
+        let away_timeout = Duration::from_millis(AWAY);
+        let away_timeout = self.saboteur.as_ref().map_or(away_timeout, |it| it.away_timeout(away_timeout));
+        let budget = self.scenario.budget;
+        let kept = self.saboteur.as_ref().map_or(budget, |saboteur| saboteur.budget(budget));
         let config = master::Config {
             preemption,
             gang_preemption,
@@ -69,9 +74,10 @@ impl World {
             // The same value as in the daemon: a Master may replace another Master within the same second.
             first_application: self.timestamp().millis() % 1000 * 10,
             page: self.page(),
-            limits: master::Limits { cores: PLAUSIBLE, ..master::Limits::default() },
+            limits: master::Limits { cores: PLAUSIBLE, kept, ..master::Limits::default() },
             resource_shares: master::ResourceShares::Allowed,
             web_address: self.scenario.is_measured().then(|| "http://master:8080/".to_owned()),
+            away_timeout,
             ..master::Config::default()
         };
         self.master_inbox = MasterInbox::default();
@@ -220,6 +226,10 @@ impl World {
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
+            away_timeout: match &self.saboteur {
+                Some(saboteur) if saboteur.is(Sabotage::GiveUpAway) => Duration::ZERO,
+                Some(_) | None => plan.away_timeout,
+            },
             executor_timeout: Duration::from_secs(30),
             heartbeats: driver::Heartbeats {
                 interval: Duration::from_secs(10),

@@ -15,6 +15,16 @@ pub enum Sabotage {
     DoubleLaunch,
     /// The Master misses that a Worker's connection ended.
     ForgetWorker,
+    /// The Master waits for only a few seconds for a Worker or driver whose connection ended.
+    LoseAway,
+    /// The Master waits for minutes for a Worker or driver whose connection ended.
+    AwaitForLong,
+    /// The Master does not repeat an order to launch an executor that was lost with a Worker's connection.
+    DropLostOrder,
+    /// The Master keeps descriptions of twice the size that it may keep.
+    KeepTooMuch,
+    /// The Master refuses descriptions when half of its memory for them is taken.
+    RefuseEarly,
     /// The Master misses that a Worker is about to end.
     ForgetLeaving,
     /// A Worker without processes announces its end, and the Master reports it as lost.
@@ -127,6 +137,8 @@ pub enum Sabotage {
     RunningTwice,
     /// The Worker does not report an executor's end, and forgets it.
     LoseEnd,
+    /// The Worker does not report its running executors when it registers again.
+    LoseRunning,
     /// The Worker starts an executor twice.
     StartTwice,
     /// The Worker does not fill in the placeholders of a command.
@@ -219,6 +231,18 @@ pub enum Sabotage {
     /// The launcher does not tell its Master that it ends.
     EndlessLaunch,
     DropExecutorHeartbeat,
+    /// The executor forgets how many messages it received before its connection broke.
+    ForgetReceived,
+    /// The driver does not send a lost message again when an executor returns.
+    DropResent,
+    /// The executor sends its lost messages again twice.
+    DoubleResent,
+    /// The driver and its executors give each other up when their connection breaks.
+    GiveUpAway,
+    /// The driver does not tell its executors how many messages it has received.
+    NeverAcknowledge,
+    /// The executor does not send its lost messages again.
+    ForgetResent,
     /// The executor does not report a task's end.
     DropStatusUpdate,
     /// The executor reports a task's end twice.
@@ -238,6 +262,11 @@ impl Sabotage {
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
+        Self::LoseAway,
+        Self::AwaitForLong,
+        Self::DropLostOrder,
+        Self::KeepTooMuch,
+        Self::RefuseEarly,
         Self::ForgetLeaving,
         Self::MournLeft,
         Self::IgnoreHeartbeat,
@@ -294,6 +323,7 @@ impl Sabotage {
         Self::ForgetSupervise,
         Self::RunningTwice,
         Self::LoseEnd,
+        Self::LoseRunning,
         Self::StartTwice,
         Self::ForgetWords,
         Self::DropSignal,
@@ -341,6 +371,12 @@ impl Sabotage {
         Self::DropExecutorHeartbeat,
         Self::WrongCode,
         Self::EndlessLaunch,
+        Self::ForgetReceived,
+        Self::DropResent,
+        Self::DoubleResent,
+        Self::GiveUpAway,
+        Self::NeverAcknowledge,
+        Self::ForgetResent,
         Self::DropStatusUpdate,
         Self::DoubleStatusUpdate,
         Self::DoubleTaskOutput,

@@ -89,6 +89,24 @@ impl Saboteur {
         }
     }
 
+    /// How long a Master with this bug waits for Workers and drivers that are away.
+    pub(crate) fn away_timeout(&self, timeout: Duration) -> Duration {
+        match self.sabotage {
+            Sabotage::LoseAway => timeout / 10,
+            Sabotage::AwaitForLong => timeout * 10,
+            _ => timeout,
+        }
+    }
+
+    /// How much a Master with this bug keeps, in bytes.
+    pub(crate) fn budget(&self, budget: u64) -> u64 {
+        match self.sabotage {
+            Sabotage::KeepTooMuch => budget.saturating_mul(2),
+            Sabotage::RefuseEarly => budget / 2,
+            _ => budget,
+        }
+    }
+
     /// How long a Master with this bug excludes Workers.
     pub(crate) fn exclusion(&self, exclusion: Exclusion) -> Exclusion {
         match self.sabotage {
@@ -310,6 +328,7 @@ impl Saboteur {
                 self.bend_master(effects, ledger);
                 self.hurry_master(effects, ledger);
                 self.ask_once(effects);
+                self.forget_order(effects, ledger);
                 tamper(effects, dice, |effect| self.of_master(effect));
             }
             NodeEffects::Worker(effects) => {
@@ -331,8 +350,35 @@ impl Saboteur {
                 {
                     effects.push(executor::Effect::Exit(executor::Exit::Stopped));
                 }
+                self.bend_executor(effects);
                 tamper(effects, dice, |effect| self.of_executor(effect));
             }
+        }
+    }
+
+    fn bend_executor(&self, effects: &mut Vec<executor::Effect>) {
+        for effect in effects.iter_mut() {
+            if let (
+                Sabotage::ForgetReceived,
+                executor::Effect::Send(ExecutorToDriver::RegisterExecutor { received, .. }),
+            ) = (self.sabotage, effect)
+            {
+                *received = Some(0);
+            }
+        }
+        let is_back = |effect: &executor::Effect| {
+            matches!(effect, executor::Effect::Note(executor::Note::Back { again: 1.., .. }))
+        };
+        let is_sent = |effect: &executor::Effect| matches!(effect, executor::Effect::Send(_));
+        match self.sabotage {
+            Sabotage::ForgetResent if effects.iter().any(is_back) => {
+                effects.retain(|effect| !is_sent(effect))
+            }
+            Sabotage::DoubleResent if effects.iter().any(is_back) => {
+                let again: Vec<_> = effects.iter().filter(|effect| is_sent(effect)).cloned().collect();
+                effects.extend(again);
+            }
+            _ => {}
         }
     }
 
@@ -363,7 +409,7 @@ impl Saboteur {
                 executor::Effect::Send(ExecutorToDriver::StatusUpdate { state: TaskState::Ended(_), .. }),
             )
             | (Sabotage::DropTaskOutput, executor::Effect::Send(ExecutorToDriver::TaskOutput { .. }))
-            | (Sabotage::DropExecutorHeartbeat, executor::Effect::Send(ExecutorToDriver::Heartbeat))
+            | (Sabotage::DropExecutorHeartbeat, executor::Effect::Send(ExecutorToDriver::Heartbeat { .. }))
             | (Sabotage::DropExit, executor::Effect::Exit(_)) => Fate::Dropped,
             (
                 Sabotage::DoubleStatusUpdate,

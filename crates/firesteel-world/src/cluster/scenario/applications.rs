@@ -40,6 +40,8 @@ pub struct AppPlan {
     pub max_task_failures: u32,
     /// The number of unacknowledged output bytes that each attempt may send.
     pub output_credit: u64,
+    /// How long executors may take to return after their connection broke.
+    pub away_timeout: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +146,7 @@ impl AppPlan {
             locality: Arc::default(),
             max_task_failures: u32::try_from(dice.between(1, 4)).expect("it is small"),
             output_credit: *dice.pick(&[64, 256, 1024, 65_536]),
+            away_timeout: Duration::from_secs(30),
         }
     }
 }

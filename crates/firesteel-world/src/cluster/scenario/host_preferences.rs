@@ -127,9 +127,7 @@ impl Waiting {
         let same = view.executors.iter().filter(|executor| executor.profile == place.profile);
         let in_reach = same.filter(|executor| match executor.state {
             ExecutorViewState::Announced | ExecutorViewState::Offering => true,
-            ExecutorViewState::Excluded | ExecutorViewState::Leaving | ExecutorViewState::Disconnected => {
-                false
-            }
+            ExecutorViewState::Excluded | ExecutorViewState::Leaving | ExecutorViewState::Away => false,
         });
         let best = in_reach.map(|executor| level(&executor.host)).min().unwrap_or(Locality::Any);
         let (taken, [node, rack]) = (level(&place.host), plan.waits);

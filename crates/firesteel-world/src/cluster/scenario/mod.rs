@@ -68,6 +68,8 @@ pub struct Scenario {
     pub holds_foreign: bool,
     /// The election of Masters, if there are several. They are durable then.
     pub election: Option<Election>,
+    /// The memory that the Master has for what live applications and cluster drivers describe, in bytes.
+    pub budget: u64,
     /// The stalls of Workers' connections.
     pub stalls: Vec<Stall>,
     /// The partitions between Masters, machines and owners of applications.
@@ -98,6 +100,8 @@ pub struct WorkerPlan {
 
 /// Separates the random numbers of tasks' needs from all others.
 const NEEDS: u64 = 0x6E65_6564_7300;
+/// Whether the executors of an application return.
+const RETURNS: u64 = 0x7265_7475_726E;
 const SHARES: u64 = 0x7368_6172_6573;
 
 /// Separates the random numbers of policies from all others.
@@ -136,6 +140,8 @@ const ESTIMATES: u64 = 0x6573_7469_6D61;
 const PATIENCE: u64 = 0x7061_7469_656E;
 /// Separates the random numbers of the reservations from all others.
 const RESERVATIONS: u64 = 0x7265_7365_7276;
+/// Separates the random numbers of the Master's budget from all others.
+const BUDGET: u64 = 0x6275_6467_6574;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
@@ -206,6 +212,7 @@ impl Scenario {
             election: None,
             full_disk: None,
             shortage: None,
+            budget: u64::MAX,
             stalls: Vec::new(),
             partitions: Vec::new(),
             departure: None,
@@ -231,6 +238,10 @@ impl Scenario {
         }
         scenario.roll_turns(&mut Dice::new(seed ^ TURNS));
         scenario.roll_reservations(&mut Dice::new(seed ^ RESERVATIONS));
+        let mut dice_of_budgets = Dice::new(seed ^ BUDGET);
+        if dice_of_budgets.one_in(6) {
+            scenario.budget = dice_of_budgets.between(2_000, 12_000);
+        }
         let mut bad = Dice::new(seed ^ BAD);
         if machines > 1 && bad.one_in(4) {
             scenario.bad_worker = bad.index(machines);
@@ -266,6 +277,10 @@ impl Scenario {
         let mut dice = Dice::new(seed ^ NEEDS);
         scenario.apps.iter_mut().for_each(|app| app.roll_needs(&mut dice));
         scenario.roll_shares(&mut Dice::new(seed ^ SHARES));
+        let mut dice = Dice::new(seed ^ RETURNS);
+        for app in scenario.apps.iter_mut().filter(|_| dice.one_in(5)) {
+            app.away_timeout = Duration::ZERO;
+        }
         scenario
     }
 

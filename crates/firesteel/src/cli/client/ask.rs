@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use firesteel_apps::local_cluster::key;
 use firesteel_apps::master_url::MasterUrl;
-use firesteel_daemons::master_client::MasterClient;
-use firesteel_host::net::{CallError, Evidence, Introduction};
+use firesteel_daemons::master_client::{MasterClient, Permitted};
+use firesteel_daemons::secret::credentials::keyring_of;
+use firesteel_host::net::{CallError, Evidence, Introduction, Keyring};
 use firesteel_host::plain::{self, clean};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::{Address, parse_masters};
@@ -54,6 +55,7 @@ pub(super) struct App {
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Cluster {
     masters: Vec<Address>,
+    keyring: Option<Keyring>,
     name: String,
 }
 
@@ -82,6 +84,9 @@ impl Unanswered {
     }
 
     fn advice(&self) -> &'static str {
+        if self.0.iter().any(CallError::is_about_secrets) {
+            return "firesteel secret --help says how a cluster is used that has one";
+        }
         match self.evidence() {
             Evidence::NoAnswer => "try again, and look at its log",
             Evidence::Stranger => "check that --master is the URL of a Master of this version",
@@ -114,14 +119,15 @@ impl Masters {
         command: &str,
         environment: Environment,
     ) -> Result<Cluster, Failure> {
-        Ok(Cluster::of(Some(self.masters(environment)?), command))
+        let (masters, keyring) = self.masters(environment)?;
+        Ok(Cluster::of(masters, keyring, command))
     }
 }
 
 impl Masters {
-    /// The Masters that `map` would use, so that both commands ask the same cluster. A value that does not name a
-    /// running cluster is refused.
-    fn masters(&self, environment: Environment) -> Result<Vec<Address>, Failure> {
+    /// The Masters that `map` would use, so that both commands ask the same cluster, and the keys for them. A value
+    /// that does not name a running cluster is refused.
+    fn masters(&self, environment: Environment) -> Result<(Vec<Address>, Option<Keyring>), Failure> {
         let conf = Vec::new();
         let sources = Sources { reader: Reader::Application, conf, files: Files::Defaults, environment };
         let mut properties = sources.load().map_err(|error| Failure::source(&error))?.properties;
@@ -129,7 +135,9 @@ impl Masters {
             properties.set(keys::MASTER, master.as_str(), Origin::Flag("--master"));
         }
         let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
-            return Ok(parse_masters(DEFAULT).expect("the default can be used"));
+            let masters = parse_masters(DEFAULT).expect("the default can be used");
+            let keyring = keyring(&masters, &properties)?;
+            return Ok((masters, keyring));
         };
         if matches!(value.parse(), Ok(MasterUrl::Yarn)) {
             let words = "spark.master is yarn, and YARN clusters have no Master: use firesteel yarn apps, status, kill and \
@@ -137,26 +145,30 @@ impl Masters {
             return Err(Failure::of(Exit::Usage, words));
         }
         // An invalid value is an error: the default would be a different cluster from the intended one.
-        parse_masters(value).map_err(|error| match origin.is_command_line() {
+        let masters = parse_masters(value).map_err(|error| match origin.is_command_line() {
             true => Failure::of(Exit::Usage, format!("--master: {error}")),
             false => Failure::of(Exit::Configuration, format!("{} of {origin}: {error}", keys::MASTER)),
-        })
+        })?;
+        let keyring = keyring(&masters, &properties)?;
+        Ok((masters, keyring))
     }
 }
 
 impl Cluster {
-    /// Uses these Masters, or the default Masters, for the command with this name.
-    pub(in crate::cli) fn of(masters: Option<Vec<Address>>, command: &str) -> Self {
-        let masters = masters.unwrap_or_else(|| parse_masters(DEFAULT).expect("the default can be used"));
+    /// Uses these Masters, with these keys, for the command with this name.
+    pub(in crate::cli) fn of(masters: Vec<Address>, keyring: Option<Keyring>, command: &str) -> Self {
         // The Master logs this name for requests that name nobody else.
         let name = format!("{} (firesteel {command}, process {})", user_at_host(), std::process::id());
-        Self { masters, name }
+        Self { masters, keyring, name }
     }
 
-    /// The introduction of this client to the cluster's Workers. If this user started the cluster as a local cluster,
-    /// the client is a member of it.
+    /// The introduction of this client to the cluster's Masters and Workers.
     pub(in crate::cli) fn client(&self, name: &str) -> Introduction {
-        Introduction::from(name).in_local_cluster(self.masters.iter().find_map(key::of))
+        Introduction::from(name).with_keys(self.keyring.clone())
+    }
+
+    async fn open(&self, master: &Address) -> Result<MasterClient, CallError> {
+        MasterClient::open(master, self.client(&self.name)).await
     }
 
     pub(super) fn names(&self) -> String {
@@ -179,19 +191,17 @@ impl Cluster {
     }
 
     pub(in crate::cli) async fn state(&self, extent: Extent) -> Result<MasterView, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { open(&master, name).await?.state(extent).await }).await
+        self.first(|master| async move { self.open(&master).await?.state(extent).await }).await
     }
 
     /// Returns one application by id or name, with all of its executors that the Master still lists.
     pub(in crate::cli) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { open(&master, name).await?.application(app).await }).await
+        self.first(|master| async move { self.open(&master).await?.application(app).await }).await
     }
 
-    pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
-        let (name, by) = (&self.name, &user_at_host());
-        self.first(|master| async move { open(&master, name).await?.kill(app, by).await }).await
+    pub(super) async fn kill(&self, app: &str) -> Result<Permitted<KillAnswer>, Unanswered> {
+        let by = &user_at_host();
+        self.first(|master| async move { self.open(&master).await?.kill(app, by).await }).await
     }
 
     /// Submits a cluster driver. Returns its id, or why the Master refuses it. If a Master did not answer but may have
@@ -199,10 +209,10 @@ impl Cluster {
     pub(in crate::cli) async fn submit_driver(
         &self,
         driver: &DriverDescription,
-    ) -> Result<Result<DriverId, String>, Unanswered> {
+    ) -> Result<Permitted<DriverId>, Unanswered> {
         let mut errors = Vec::new();
         for master in &self.masters {
-            let mut client = match open(master, &self.name).await {
+            let mut client = match self.open(master).await {
                 Ok(client) => client,
                 Err(error) => {
                     errors.push(error);
@@ -218,21 +228,19 @@ impl Cluster {
     pub(in crate::cli) async fn kill_driver(
         &self,
         driver: &DriverId,
-    ) -> Result<KillDriverAnswer, Unanswered> {
-        let (name, by) = (&self.name, &user_at_host());
-        self.first(|master| async move { open(&master, name).await?.kill_driver(driver, by).await }).await
+    ) -> Result<Permitted<KillDriverAnswer>, Unanswered> {
+        let by = &user_at_host();
+        self.first(|master| async move { self.open(&master).await?.kill_driver(driver, by).await }).await
     }
 
     /// Returns a cluster driver, or `None` if the Master has no such driver.
     pub(in crate::cli) async fn driver(&self, driver: &DriverId) -> Result<Option<DriverView>, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { open(&master, name).await?.driver(driver).await }).await
+        self.first(|master| async move { self.open(&master).await?.driver(driver).await }).await
     }
 
     /// Returns the ended applications and cluster drivers, with the Master's current time.
     pub(super) async fn history(&self) -> Result<(Timestamp, Vec<PastRow>), Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { open(&master, name).await?.history().await }).await
+        self.first(|master| async move { self.open(&master).await?.history().await }).await
     }
 
     /// Asks the Master to decommission Workers: the Worker with this id, or all Workers on this host.
@@ -240,15 +248,23 @@ impl Cluster {
         &self,
         which: &str,
         within: Option<Duration>,
-    ) -> Result<DecommissionAnswer, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { open(&master, name).await?.decommission(which, within).await }).await
+    ) -> Result<Permitted<DecommissionAnswer>, Unanswered> {
+        let by = &user_at_host();
+        self.first(|master| async move { self.open(&master).await?.decommission(which, within, by).await })
+            .await
     }
 }
 
-/// Connects to a Master. If this user started the Master's local cluster, the client is a member of that cluster.
-async fn open(master: &Address, name: &str) -> Result<MasterClient, CallError> {
-    MasterClient::open(master, key::client(master, name)).await
+/// The keys for these Masters: those of the local cluster that this user started, or else those of the file that these
+/// properties name.
+pub(in crate::cli) fn keyring(
+    masters: &[Address],
+    properties: &Properties,
+) -> Result<Option<Keyring>, Failure> {
+    match key::of(masters) {
+        Some(keyring) => Ok(Some(keyring)),
+        None => keyring_of(properties).map_err(|error| Failure::with(Exit::Configuration, &error)),
+    }
 }
 
 /// Splits a word into an application and, if the word has the form `APP/EXECUTOR`, an executor.

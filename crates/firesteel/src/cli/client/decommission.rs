@@ -56,7 +56,8 @@ pub(in crate::cli) struct Args {
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("decommission")?;
     ask::each(&args.workers, "not decommissioned", args.json.then_some((SCHEMA, "leaving")), |which| {
-        Ok(done(which, &ask::now(cluster.decommission(which, args.deadline))?))
+        let answer = ask::now(cluster.decommission(which, args.deadline))?;
+        Ok(answer.and_then(|answer| done(which, &answer)))
     })
 }
 

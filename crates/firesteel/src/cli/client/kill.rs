@@ -48,7 +48,10 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     ask::each(&args.apps, "not killed", args.json.then_some((SCHEMA, "killed")), |app| {
         if ask::driver_named(&cluster, app)?.is_some() {
             let id = DriverId::new(app);
-            let answer = ask::now(cluster.kill_driver(&id))?;
+            let answer = match ask::now(cluster.kill_driver(&id))? {
+                Ok(answer) => answer,
+                Err(why) => return Ok(Err(why)),
+            };
             let has_ended = matches!(answer, KillDriverAnswer::Killed { .. });
             let done = submit_driver::outcome(&id, answer);
             return Ok(done.map(|(driver, line)| {
@@ -56,8 +59,10 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
                 Done { lines: vec![line], rows: vec![row], more: 0 }
             }));
         }
-        let answer = ask::now(cluster.kill(app))?;
-        Ok(outcome(app, &answer).map(|line| Done { lines: vec![line], rows: row(&answer), more: 0 }))
+        Ok(ask::now(cluster.kill(app))?.and_then(|answer| {
+            let line = outcome(app, &answer)?;
+            Ok(Done { lines: vec![line], rows: row(&answer), more: 0 })
+        }))
     })
 }
 

@@ -24,6 +24,7 @@ use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
 use crate::cli::submission::submit_driver;
 use crate::cli::table::{clean, duration, table};
+use firesteel_daemons::wording::EXPOSED;
 use firesteel_daemons::wording::application::{addresses, cores, live_state, resources, state};
 use firesteel_daemons::wording::driver::driver_state;
 use firesteel_daemons::wording::worker::state_alone;
@@ -121,7 +122,7 @@ const REASON: usize = 60;
 const LAG: Duration = Duration::from_secs(1);
 
 pub(super) fn tables(view: &MasterView, length: Length) -> String {
-    let MasterView { url, now, lag_millis, .. } = view;
+    let MasterView { url, now, lag_millis, is_exposed, .. } = view;
     let (shown, dead) = without_older_dead(&view.workers, length);
     let earlier = match length {
         Length::Short => view.completed.len().saturating_sub(COMPLETED),
@@ -138,6 +139,9 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     let lag = Duration::from_millis(*lag_millis);
     if lag > LAG {
         let _ = write!(text, ", {} behind: messages wait before it handles them", duration(lag));
+    }
+    if *is_exposed {
+        let _ = write!(text, "\nIt is open: {EXPOSED}");
     }
     if let Some(settings) = settings(&changed_settings(&view.scheduling)) {
         let _ = write!(text, "\n\n{settings}");
@@ -199,7 +203,7 @@ fn applications(applications: &[ApplicationView], now: Timestamp) -> String {
             application.id.to_string(),
             application.name.clone(),
             application.user.clone(),
-            live_state(application),
+            live_state(application, now),
             cores(application),
             application.executors_live.to_string(),
             application.memory_per_executor.to_string(),

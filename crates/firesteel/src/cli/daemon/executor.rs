@@ -38,9 +38,9 @@ pub(in crate::cli) struct Args {
     /// The addresses of its custom resources: gpu=0,1;nic=a
     #[arg(long, value_name = "NAME=ADDRESS,..;..", default_value = "", value_parser = resources::parse_exact)]
     resources: Resources,
-    /// Be part of a local cluster, whose secret is that of the application
+    /// Encrypt the connection to the driver, with the application's secret
     #[arg(long, hide = true)]
-    local_cluster: bool,
+    encrypted: bool,
 }
 
 /// Runs tasks until the driver ends or its connection is lost.
@@ -57,7 +57,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
         resources: args.resources,
         // Without the secret, the driver refuses the executor.
         secret: Secret::new(std::env::var(EXECUTOR_SECRET).unwrap_or_default()),
-        in_local_cluster: args.local_cluster,
+        is_encrypted: args.encrypted,
     };
     // The exit code tells the Worker that the application is not at fault.
     run_daemon(daemon::run(options))?.map(|()| Exit::Done).map_err(failed)

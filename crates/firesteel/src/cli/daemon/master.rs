@@ -1,6 +1,7 @@
 //! `firesteel master`: starts a Master.
 
 use clap::{ArgAction, Args as ClapArgs};
+use firesteel_daemons::http::HttpError;
 use firesteel_daemons::master::{self, MasterError, Options};
 use firesteel_master::UnknownExecutors;
 use firesteel_settings::variables::Environment;
@@ -61,9 +62,9 @@ const EXAMPLES: &str = "  firesteel master                     a cluster on this
                                        one of several Masters; the same on node-2 stands by";
 
 const HELP: &str = "\
-There is no authentication yet: anyone who can connect to the port can run programs on the Workers. A Master therefore \
-listens on 127.0.0.1 by default. For a cluster of several machines on a trusted network, give the name or address by \
-which the other machines reach this one: --host node-1. With --host 0.0.0.0 the Master listens on all addresses and \
+Without credentials, anyone who can connect to the port can run programs on the Workers. A Master therefore listens on \
+127.0.0.1 by default, and elsewhere only with firesteel.credentials.file or firesteel.insecure=true. For a cluster of several machines, make credentials (firesteel secret --help), and give the \
+name or address by which the other machines reach this one: --host node-1. With --host 0.0.0.0 the Master listens on all addresses and \
 announces the machine's host name.
 
   firesteel master                     a cluster on this machine alone
@@ -75,7 +76,7 @@ announces the machine's host name.
                                        one of several Masters; the same on node-2 stands by
 
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, for example because the port is in use; 2 wrong usage; \
-78 a settings file or variable is wrong.";
+78 a settings file or variable is wrong, or other machines could connect without a secret.";
 
 /// Runs a Master until it is asked to end.
 pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
@@ -91,16 +92,19 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
     }
     let options = Options {
         address: flag_value::address(&host, &port)?,
+        keyring: args.daemon_flags.keyring(&properties)?,
         properties,
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
-        local_cluster: args.daemon_flags.local_cluster()?,
         foreign: if args.new { UnknownExecutors::Ended } else { UnknownExecutors::Held },
     };
     match run_daemon(master::run(options))? {
         Ok(()) => Ok(Exit::Done),
         Err(MasterError::Setting(error)) => Err(Failure::setting(&error)),
         Err(MasterError::State(error)) => Err(journal::failure(&error)),
+        Err(error @ (MasterError::Exposed(_) | MasterError::Http(HttpError::Tls(_)))) => {
+            Err(Failure::with(Exit::Configuration, &error))
+        }
         Err(
             error @ (MasterError::Listen(_)
             | MasterError::Http(_)

@@ -1,20 +1,20 @@
-//! `firesteel __reaper`: ends the processes that a Worker leaves behind. Only a Worker starts this command.
+//! `firesteel __reaper`: starts an executor, and ends all of its processes. Only a Worker starts this command, once for
+//! each executor. So it begins before the command line is parsed, which would take longer than all that it does.
 
-use clap::Args as ClapArgs;
-use firesteel_daemons::worker::worker_processes;
-use firesteel_protocol::ids::WorkerId;
+use std::process::ExitCode;
 
-use crate::cli::exit::{Exit, Failure};
+use firesteel_daemons::worker::reaper::{COMMAND, process};
 
-/// The arguments that a Worker passes to its reaper.
-#[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Args {
-    /// The Worker's id
-    worker: String,
+use crate::cli::exit::{ErrorFormat, Exit, Failure};
+
+/// Whether this process was started as a reaper.
+pub(in crate::cli) fn is_asked() -> bool {
+    std::env::args_os().nth(1).is_some_and(|word| word == COMMAND)
 }
 
-pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
-    worker_processes::run(&WorkerId::new(args.worker.as_str()))
-        .map(|()| Exit::Done)
-        .map_err(|error| Failure::with(Exit::Failure, &error))
+pub(in crate::cli) fn run() -> ExitCode {
+    match process::run() {
+        Ok(()) => Exit::Done.into(),
+        Err(error) => Failure::of_start(&error).report(ErrorFormat::Text),
+    }
 }

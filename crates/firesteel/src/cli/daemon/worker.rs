@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use clap::{ArgAction, Args as ClapArgs};
+use firesteel_daemons::http::HttpError;
 use firesteel_daemons::worker::{self, Options, WorkerError, capacity};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::address::{Address, parse_masters};
@@ -80,9 +81,10 @@ const EXAMPLES: &str = "  firesteel worker spark://127.0.0.1:7077
   firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077";
 
 const HELP: &str = "\
-There is no authentication yet: a Worker runs any program that an application of its Master asks for, as the user that \
-started the Worker. A Worker therefore listens on 127.0.0.1 by default. For a cluster of several machines on a trusted \
-network, give the name or address by which the other machines reach this one: --host node-2.
+A Worker runs any program that an application of its Master asks for, as the user that started the Worker. It listens on \
+127.0.0.1 by default. For a cluster of several machines, make credentials (firesteel secret --help), and give the name or \
+address by which the other machines reach this one: --host node-2. Without firesteel.credentials.file it listens \
+there only with firesteel.insecure=true.
 
 Executors and their tasks inherit the environment of the Worker, and nothing of the environment of the command that \
 submitted them.
@@ -92,7 +94,7 @@ submitted them.
   firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077
 
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a settings \
-file or variable is wrong.";
+file or variable is wrong, or other machines could connect without a secret.";
 
 /// Runs a Worker until it is asked to end.
 pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
@@ -126,18 +128,19 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
         http,
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
-        local_cluster: args.daemon_flags.local_cluster()?,
+        keyring: args.daemon_flags.keyring(&properties)?,
     };
     run_daemon(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
         let exit = match &error {
             WorkerError::NoMaster { errors, .. } => Exit::Unanswered(connect_error::evidence(errors)),
             WorkerError::UnsoundHost { .. } => Exit::Usage,
+            WorkerError::Exposed(_) | WorkerError::Http(HttpError::Tls(_)) => Exit::Configuration,
             WorkerError::WorkDirectory(_)
             | WorkerError::Listen(_)
             | WorkerError::Http(_)
             | WorkerError::OwnProgram(_)
             | WorkerError::Signals(_)
-            | WorkerError::Reaper(_)
+            | WorkerError::Adoption(_)
             | WorkerError::ShuffleService(_)
             | WorkerError::Refused(_) => return Failure::of_start(&error),
         };

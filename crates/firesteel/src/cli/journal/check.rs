@@ -25,13 +25,14 @@ const SCHEMA: u32 = 1;
   firesteel journal check --repair recovery-7077
 
 A batch that was being written when the Master stopped is reported and does no harm: nobody was told of it, and the Master \
-drops it. Any other damage keeps a Master from starting. To go on there are two ways:
+drops it. A journal whose end is missing counts as an old copy: the Master starts, and gives no number twice. Any other damage \
+keeps a Master from starting. To go on there are two ways:
 
   firesteel journal check --repair DIR    keeps what is before the damage, and the damaged file under another name
   mv DIR DIR.damaged                      forgets everything: Workers and drivers register anew, executors are replaced
 
 After a repair the Master knows nothing of what was decided after the damage began: it ends executors that were launched \
-since, and replaces them.
+since, and replaces them. The journal counts as an old copy.
 
 Exit codes: 0 the journal is whole, or was repaired; 1 it is damaged, or cannot be read; 2 wrong usage.")]
 pub(super) struct Check {
@@ -123,6 +124,8 @@ struct Found {
     records: u64,
     /// The last write, if it is incomplete.
     torn: Option<Torn>,
+    /// Whether the end is missing, so that later writes may be lost.
+    end_missing: bool,
     workers: u64,
     applications: u64,
     executors_live: u64,
@@ -146,8 +149,9 @@ impl Found {
         let (length_bytes, later_writes) = (*length, (batches.len() as u64).saturating_sub(1));
         let torn = match tail {
             Tail::Torn { at, bytes } => Some(Torn { offset_bytes: *at, length_bytes: *bytes }),
-            Tail::Whole => None,
+            Tail::Whole | Tail::Unmarked => None,
         };
+        let end_missing = recorded.is_cut();
         let view = recovered(recorded)?.view();
         Ok(Self {
             path,
@@ -155,6 +159,7 @@ impl Found {
             later_writes,
             records: records as u64,
             torn,
+            end_missing,
             workers: view.workers.iter().filter(|worker| !worker.state.is_gone()).count() as u64,
             applications: view.applications.len() as u64,
             executors_live: view.applications.iter().map(|application| application.executors_live).sum(),
@@ -176,6 +181,12 @@ impl Found {
             lines.push(format!(
                 "the last {length_bytes} bytes, from offset {offset_bytes}, were not written completely; nobody was told of \
                  what they say, and the Master will drop them"
+            ));
+        }
+        if self.end_missing {
+            lines.push(format!(
+                "the end is missing after {}; later writes may be lost, and the Master will count this state as an old copy",
+                counted(self.later_writes, "later write")
             ));
         }
         lines.push(format!(

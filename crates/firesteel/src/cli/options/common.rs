@@ -3,8 +3,11 @@
 use std::io::{self, BufRead as _};
 
 use clap::Args;
+use firesteel_daemons::secret::credentials::keyring_of;
 use firesteel_host::daemon::{Announcement, Lifetime};
+use firesteel_host::net::Keyring;
 use firesteel_protocol::secret::Secret;
+use firesteel_settings::Properties;
 
 use crate::cli::exit::{Exit, Failure};
 
@@ -31,8 +34,16 @@ impl DaemonFlags {
         if self.until_stdin_closes { Lifetime::UntilStdinCloses } else { Lifetime::UntilAsked }
     }
 
+    /// The keys of the daemon: those of its local cluster, or else those of the file that these properties name.
+    pub(in crate::cli) fn keyring(self, properties: &Properties) -> Result<Option<Keyring>, Failure> {
+        match self.local_cluster()? {
+            Some(secret) => Ok(Some(Keyring::of_local_cluster(&secret))),
+            None => keyring_of(properties).map_err(|error| Failure::with(Exit::Configuration, &error)),
+        }
+    }
+
     /// Reads the secret of the local cluster, if the daemon is part of one. Without a valid secret, this is an error.
-    pub(in crate::cli) fn local_cluster(self) -> Result<Option<Secret>, Failure> {
+    fn local_cluster(self) -> Result<Option<Secret>, Failure> {
         if !self.local_cluster {
             return Ok(None);
         }

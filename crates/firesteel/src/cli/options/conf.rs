@@ -33,7 +33,8 @@ impl Conf {
     /// Firesteel does not have is an error. Properties without effect are logged as warnings.
     pub(in crate::cli) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
         let loaded = self.load(reader)?;
-        checked(loaded, reader, ClusterManager::Standalone)
+        let manager = ClusterManager::standalone(&loaded.properties);
+        checked(loaded, reader, manager)
     }
 
     /// Like [`properties`](Self::properties), for an application, which may run on YARN. `set` sets the properties of

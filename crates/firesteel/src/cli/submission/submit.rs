@@ -13,6 +13,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, policy_names};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::{Origin, Properties, Reader, keys, resources};
 
+use crate::cli::client::ask;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::any_bytes::any_bytes;
 use crate::cli::options::conf::Conf;
@@ -264,7 +265,8 @@ fn cluster(
         Some(MasterUrl::Yarn) => return Ok(Cluster::Yarn(Box::new(request::of(properties, name)?))),
         Some(MasterUrl::Spark(masters)) => {
             request::refuse_cluster_mode(properties)?;
-            return Ok(Cluster::Running(masters));
+            let keyring = ask::keyring(&masters, properties)?;
+            return Ok(Cluster::Running(masters, keyring));
         }
         Some(MasterUrl::LocalCluster(spec)) => Some(spec),
         None => None,

@@ -216,8 +216,9 @@ pub(in crate::cli) fn print(view: &DriverView, json: bool) -> io::Result<()> {
 }
 
 fn kill(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failure> {
-    let (driver, line) =
-        outcome(id, ask::now(cluster.kill_driver(id))?).map_err(|words| Failure::of(Exit::Failure, words))?;
+    let (driver, line) = ask::now(cluster.kill_driver(id))?
+        .and_then(|answer| outcome(id, answer))
+        .map_err(|words| Failure::of(Exit::Failure, words))?;
     say(&line);
     if args.wait { wait_for(cluster, &driver) } else { Ok(Exit::Done.into()) }
 }

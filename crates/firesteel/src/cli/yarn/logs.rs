@@ -114,7 +114,7 @@ fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<LogLo
         let now = state(report.yarn_application_state());
         return Err(fail(format!("{app} is {now} and has no known executors: give the id of a container")));
     };
-    let detail = running::detail(&Cluster::of(Some(vec![master]), "yarn logs"), &app.to_string())?;
+    let detail = running::detail(&Cluster::of(vec![master], None, "yarn logs"), &app.to_string())?;
     let found = detail.application.executors.iter().find(|found| found.id == executor);
     found
         .and_then(|found| LogLocation::of_link(&found.directory))

@@ -10,7 +10,8 @@ use firesteel_master::Event;
 use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::ids::{AppId, DriverId};
 use firesteel_protocol::messages::{
-    ClientToMaster, DecommissionAnswer, KillAnswer, KillDriverAnswer, MasterToClient, WorkerState, WorkerView,
+    ClientToMaster, DecommissionAnswer, KillAnswer, KillDriverAnswer, MasterToClient, Requester, WorkerState,
+    WorkerView,
 };
 use firesteel_protocol::secret::Secret;
 use hyper::StatusCode;
@@ -143,9 +144,8 @@ pub(in super::super) async fn act(
     if !form.has(SURE) {
         return Answer::page(StatusCode::OK, &page(action.word(), &confirm(action, &which, token)));
     }
-    let by = format!("a reader of the pages@{}", question.from);
     tracing::info!(from = %question.from, "{} {}: requested on a page", action.word(), which.join(", "));
-    match perform(action, &which, by, virtual_peers).await {
+    match perform(action, &which, &question.by, virtual_peers).await {
         Ok((status, words)) => match action {
             // Spark sends the browser back to the first page.
             Action::KillApplication | Action::KillDriver if status == StatusCode::OK => {
@@ -162,7 +162,7 @@ pub(in super::super) async fn act(
 async fn perform(
     action: Action,
     which: &[&str],
-    by: String,
+    by: &Requester,
     virtual_peers: &VirtualPeers<Event>,
 ) -> Result<(StatusCode, Vec<String>), String> {
     let mut client = read::client(virtual_peers).map_err(|why| why.to_string())?;
@@ -175,46 +175,49 @@ async fn perform(
             Action::KillDriver => {
                 ClientToMaster::RequestKillDriver { driver: DriverId::new(*which), by: by.clone() }
             }
-            Action::DecommissionWorkers => {
-                ClientToMaster::DecommissionWorkers { which: (*which).to_owned(), within_millis: None }
-            }
+            Action::DecommissionWorkers => ClientToMaster::DecommissionWorkers {
+                which: (*which).to_owned(),
+                within_millis: None,
+                by: by.clone(),
+            },
         };
         let answer = client.ask(message).await.map_err(|why| why.to_string())?;
         let (found, said) = told(which, &answer);
-        status = if found { StatusCode::OK } else { status };
+        status = if status == StatusCode::OK { status } else { found };
         words.push(said);
     }
     Ok((status, words))
 }
 
-/// Whether the id is known, and the result as text.
-fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
+/// The status of the result, and the result as text.
+fn told(which: &str, answer: &MasterToClient) -> (StatusCode, String) {
     match answer {
         MasterToClient::KillApplicationResponse(KillAnswer::Killed { app, executors, .. }) => {
-            (true, format!("{app} was ended, with {}.", counted(*executors, "executor")))
+            (StatusCode::OK, format!("{app} was ended, with {}.", counted(*executors, "executor")))
         }
         MasterToClient::KillApplicationResponse(KillAnswer::Over { app, .. }) => {
-            (true, format!("{app} had ended before."))
+            (StatusCode::OK, format!("{app} had ended before."))
         }
         MasterToClient::KillApplicationResponse(KillAnswer::Ambiguous { .. }) => {
-            (false, format!("Several applications are called {which}: use an id."))
+            (StatusCode::NOT_FOUND, format!("Several applications are called {which}: use an id."))
         }
         MasterToClient::KillDriverResponse(KillDriverAnswer::Asked { driver }) => {
-            (true, format!("The Worker of {driver} is told to end it."))
+            (StatusCode::OK, format!("The Worker of {driver} is told to end it."))
         }
         MasterToClient::KillDriverResponse(KillDriverAnswer::Killed { driver }) => {
-            (true, format!("{driver} waits no longer."))
+            (StatusCode::OK, format!("{driver} waits no longer."))
         }
         MasterToClient::KillDriverResponse(KillDriverAnswer::Over { driver, .. }) => {
-            (true, format!("{driver} had ended before."))
+            (StatusCode::OK, format!("{driver} had ended before."))
         }
         MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Leaving { workers, more }) => {
             let all = workers.len() as u64 + more;
             let executors = workers.iter().map(|worker| worker.executors).sum::<u64>();
             let (workers, executors) = (counted(all, "Worker"), counted(executors, "executor"));
             let get = if all == 1 { "gets" } else { "get" };
-            (true, format!("{workers} {get} no more executors. Running there now: {executors}."))
+            (StatusCode::OK, format!("{workers} {get} no more executors. Running there now: {executors}."))
         }
+        MasterToClient::RequestForbidden { why } => (StatusCode::FORBIDDEN, format!("{why}.")),
         MasterToClient::KillApplicationResponse(KillAnswer::Unknown)
         | MasterToClient::KillDriverResponse(KillDriverAnswer::Unknown)
         | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
@@ -225,7 +228,9 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
         | MasterToClient::DriverStatusResponse(_)
         | MasterToClient::HistoryResponse(_)
         | MasterToClient::KillAllDriversResponse { .. }
-        | MasterToClient::ClearCompletedResponse => (false, format!("Nothing is called {which}.")),
+        | MasterToClient::ClearCompletedResponse => {
+            (StatusCode::NOT_FOUND, format!("Nothing is called {which}."))
+        }
     }
 }
 

@@ -87,7 +87,7 @@ impl ApplicationPage<'_> {
     fn head(&self, detail: &ApplicationDetail) -> Markup {
         let app = &detail.application;
         let words = match app.ended {
-            None => live_state(app),
+            None => live_state(app, detail.now),
             Some(_) => state_and_outcome(app.state, app.outcome.as_ref()),
         };
         let ended = app.ended.zip(self.history);

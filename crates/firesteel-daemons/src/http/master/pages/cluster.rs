@@ -17,6 +17,7 @@ use crate::http::pages::log;
 use crate::http::pages::parts::{Severity, ago, bar, fact, grouped, memory as memory_of, state};
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
+use crate::wording::EXPOSED;
 use crate::wording::application::{addresses, cores, live_state, resources, state as state_name};
 use crate::wording::driver::driver_state;
 use crate::wording::usage;
@@ -219,7 +220,7 @@ impl ClusterPage<'_> {
         let count = |state| workers.iter().filter(|worker| worker.state == state).count();
         let others = [
             (WorkerState::Decommissioned, "decommissioned"),
-            (WorkerState::Unknown, "not back yet"),
+            (WorkerState::Unknown, "away"),
             (WorkerState::Dead, "dead"),
             (WorkerState::Left, "left"),
         ];
@@ -238,6 +239,7 @@ impl ClusterPage<'_> {
                 h1 { (title) }
                 p.under { (self.view.url) " " (state(mood, &status.name().to_lowercase()))
                     @if behind.as_secs() > 0 { " · " (duration(behind)) " behind: messages wait before it handles them" }
+                    @if self.view.is_exposed { " · " (state(Severity::Bad, "open")) " " (EXPOSED) }
                     @if let Some(history) = self.history { " · " a href=(history) { "Spark's history server" } }
                 }
                 dl.facts {
@@ -285,7 +287,7 @@ impl ClusterPage<'_> {
                 html! { (named("./", &app.name, &app.id)) (self.permit.kill_application(&app.id)) },
                 self.why(app),
                 html! { (app.user) },
-                state(mood_of_application(app), &live_state(app)),
+                state(mood_of_application(app), &live_state(app, self.view.now)),
                 html! { (more.join(", ")) " · " (app.memory_per_executor) " each" },
                 html! { time datetime=(app.submitted) title=(app.submitted) { (duration(now.since(app.submitted))) } },
             ]
@@ -300,7 +302,7 @@ impl ClusterPage<'_> {
             vec![
                 html! { (named("./", &app.name, &app.id)) (self.permit.kill_application(&app.id)) },
                 html! { (app.user) },
-                state(mood_of_application(app), &live_state(app)),
+                state(mood_of_application(app), &live_state(app, self.view.now)),
                 html! { (cores(app)) },
                 html! { (grouped(app.executors_live)) },
                 html! { (app.memory_per_executor) },

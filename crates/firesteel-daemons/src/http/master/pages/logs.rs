@@ -10,7 +10,8 @@ use maud::{Markup, html};
 use super::super::super::pages::log::{Excerpt, LogQuestion, LogSource, name};
 use super::{app_link, framed, named, worker_link};
 use crate::http::pages::parts::sentence;
-use crate::worker_log::{LogAddress, LogError, WorkerLog};
+use crate::master::reach::Reach;
+use crate::worker_log::{LogAddress, WorkerLog};
 
 /// The name under which the Master introduces itself to Workers.
 const CLIENT: &str = "HTTP";
@@ -72,14 +73,14 @@ impl Listed {
     pub(in super::super) async fn read(
         &self,
         question: &LogQuestion,
-        view: &MasterView,
+        (view, reach): (&MasterView, &Reach),
         (look, base): (Look, &str),
     ) -> Result<String, String> {
         let LogAddress { host, directory, .. } = &self.place;
         let shown = format!("{host}:{directory}/{}", name(question.stream));
         let mut first = None;
         for candidate in std::iter::once(self.place.clone()).chain(neighbours(view, &self.place)) {
-            match excerpt(question, &candidate, &shown).await {
+            match excerpt(question, (&candidate, reach), &shown).await {
                 Ok(excerpt) => {
                     return Ok(match look {
                         Look::Text => question.text(&excerpt),
@@ -98,9 +99,28 @@ impl Listed {
     }
 }
 
-async fn excerpt(question: &LogQuestion, place: &LogAddress, shown: &str) -> Result<Excerpt, String> {
-    let mut log = WorkerLog::open(place, CLIENT).await.map_err(|error: LogError| error.to_string())?;
-    question.read(&mut log, shown.to_owned()).await
+async fn excerpt(
+    question: &LogQuestion,
+    (place, reach): (&LogAddress, &Reach),
+    shown: &str,
+) -> Result<Excerpt, String> {
+    // A Worker of Spark's is not asked.
+    let hosts = match place.is_foreign() {
+        true => vec![place.host.clone()],
+        false => match reach.of_worker(&place.worker, &place.host, place.port).await {
+            Ok(addresses) => addresses.iter().map(|address| address.ip().to_string()).collect(),
+            Err(why) => return Err(format!("Worker {} is not asked: {why}", place.worker)),
+        },
+    };
+    let mut last = String::new();
+    for host in hosts {
+        let place = LogAddress { host, ..place.clone() };
+        match WorkerLog::open(&place, reach.client(CLIENT)).await {
+            Ok(mut log) => return question.read(&mut log, shown.to_owned()).await,
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(last)
 }
 
 /// The same log on other Workers of its host. A Worker that was restarted in the same work directory has the logs of

@@ -112,10 +112,9 @@ fn an_application_with_a_process_on_this_machine_is_not_stale_whoever_started_it
     let app = format!("app-20200101000000-{}", std::process::id() + 1_000);
     rig.write(&format!("{app}/0/stdout"), 200);
     assert_eq!(rig.stale(&[]), [app.as_str()]);
-    let mut sleeper = std::process::Command::new("sleep");
-    let mut sleeper = sleeper.arg("1000").env("FIRESTEEL_APP_ID", &app).spawn().expect("it can be started");
+    let mut reaper = crate::worker::reaper::tests::posing_as(&format!("{app}/0"));
     assert_eq!(rig.stale(&[]), [""; 0]);
-    sleeper.kill().expect("it is ours");
-    sleeper.wait().expect("it is ours");
+    reaper.kill().expect("it is ours");
+    reaper.wait().expect("it is ours");
     assert_eq!(rig.stale(&[]), [app]);
 }

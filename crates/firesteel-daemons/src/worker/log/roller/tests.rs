@@ -189,3 +189,33 @@ fn output_that_cannot_be_written_is_dropped_and_counted() {
     assert_eq!(count, 7);
     assert!(error.to_string().contains("No space left on device"), "{error}");
 }
+
+#[test]
+fn a_log_whose_active_file_is_removed_or_replaced_goes_on_in_a_new_one() {
+    type Tamper = fn(&Path);
+    let tamperings: [(&str, Tamper); 3] = [
+        ("removed", |active| fs::remove_file(active).expect("it is there")),
+        ("renamed", |active| {
+            fs::rename(active, active.with_extension("1")).expect("it is there");
+            fs::write(active, "of another program").expect("there is room");
+        }),
+        ("a link", |active| {
+            fs::rename(active, active.with_extension("1")).expect("it is there");
+            std::os::unix::fs::symlink(active.with_extension("1"), active).expect("its name is free");
+        }),
+    ];
+    for (name, tamper) in tamperings {
+        let (rig, now) = (Rig::new(), Timestamp::from_millis(1_795_209_755_042));
+        let strategy = Strategy::BySize(1_000);
+        let rolling = Rolling { strategy, retained: None, compression: Compression::Off };
+        let mut roller = rig.roller(rolling, now);
+        assert!(roller.write(now, b"before").trouble.is_none(), "{name}");
+        tamper(&rig.directory.join("stdout"));
+        let written = roller.write(now, b"after");
+        let trouble = written.trouble.expect(name).to_string();
+        assert!(trouble.contains("it was removed or replaced: continuing in a new file"), "{trouble}");
+        assert!(written.dropped.is_none(), "{name}");
+        assert_eq!(rig.whole(), (6, b"after".to_vec()), "{name}");
+        assert!(roller.write(now, b"!").trouble.is_none(), "{name}");
+    }
+}

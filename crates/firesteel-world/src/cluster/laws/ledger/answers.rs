@@ -7,14 +7,24 @@ use firesteel_placement::Cores;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, DecommissionAnswer, KillAnswer, LeavingWorker,
-    MasterToClient, MasterToWorker,
+    MasterToClient, MasterToWorker, Requester, Rights,
 };
 
 use super::Ledger;
 use super::books::{Availability, WorkerBook};
 
-/// The number of executors of each live application, and their cores.
-pub(super) type Holdings = BTreeMap<AppId, (u64, Cores)>;
+/// The number of executors of each live application, and their cores; and whose application it is.
+pub(super) type Holdings = BTreeMap<AppId, (u64, Cores, String)>;
+
+fn requester(event: &Event) -> Option<&Requester> {
+    match event {
+        Event::Received { message: Inbound::Client(message), .. } => message.requester(),
+        Event::Received { .. }
+        | Event::Disconnected { .. }
+        | Event::WorkerGone { .. }
+        | Event::Deadline { .. } => None,
+    }
+}
 
 impl Ledger {
     /// The holdings of each application before an event in which a client may kill one. Empty before any other event.
@@ -23,17 +33,20 @@ impl Ledger {
             Event::Received { message: Inbound::Client(ClientToMaster::KillApplication { .. }), .. } => {
                 self.apps.keys().map(|app| (app.clone(), self.holding(app))).collect()
             }
-            Event::Received { .. } | Event::Disconnected { .. } | Event::Deadline { .. } => Holdings::new(),
+            Event::Received { .. }
+            | Event::Disconnected { .. }
+            | Event::WorkerGone { .. }
+            | Event::Deadline { .. } => Holdings::new(),
         }
     }
 
-    fn holding(&self, app: &AppId) -> (u64, Cores) {
-        let Some(book) = self.apps.get(app) else { return (0, Cores::ZERO) };
+    fn holding(&self, app: &AppId) -> (u64, Cores, String) {
+        let Some(book) = self.apps.get(app) else { return (0, Cores::ZERO, String::new()) };
         let cores = book.executors.iter().filter_map(|(number, worker)| {
             let key = ExecutorKey { app: app.clone(), executor: *number };
             Some(self.workers.get(worker)?.grants.get(&key)?.cores)
         });
-        (book.executors.len() as u64, cores.sum())
+        (book.executors.len() as u64, cores.sum(), book.user.clone())
     }
 
     /// Compares the Master's answer to a client with the ledger's own record of the cluster after the event.
@@ -71,6 +84,10 @@ impl Ledger {
             MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Leaving { workers, more }) => {
                 self.check_leaving(event, workers, *more)
             }
+            MasterToClient::RequestForbidden { .. } => match requester(event) {
+                Some(by) if by.rights() < Rights::Admin => Ok(()),
+                _ => Err(format!("somebody may not do what he may: {event:?}")),
+            },
             MasterToClient::KillApplicationResponse(KillAnswer::Over { app, outcome, .. }) => {
                 if self.apps.contains_key(app) {
                     return Err(format!("a client is told that {app} was over, which is live"));
@@ -82,7 +99,10 @@ impl Ledger {
                     return Err(format!("a client is told that {app} was killed, and its driver is not"));
                 }
                 match before.get(app) {
-                    Some(held) if *held == (*executors, *cores) => Ok(()),
+                    Some((_, _, user)) if !requester(event).is_some_and(|by| by.may_end(user)) => {
+                        Err(format!("{app} of {user} was killed by somebody who may not: {event:?}"))
+                    }
+                    Some((had, with, _)) if (had, with) == (executors, cores) => Ok(()),
                     held => Err(format!(
                         "a client is told that {app} was killed with {executors} executors and {cores} cores; \
                          it had {held:?}"
@@ -165,7 +185,7 @@ impl Ledger {
         self.compare_outcome(&app.id, app.outcome.as_ref())?;
         let Some(scheduling) = &detail.scheduling else { return Ok(()) };
         let held: u64 = scheduling.profiles.iter().map(|profile| profile.held).sum();
-        let (executors, cores) = self.holding(&app.id);
+        let (executors, cores, _) = self.holding(&app.id);
         if (held, app.executors_live, app.cores_granted) != (executors, executors, cores) {
             return Err(format!(
                 "a client is told that {} holds {} executors and {} cores; it holds {executors} and {cores}",

@@ -13,8 +13,11 @@ use firesteel_protocol::secret::Secret;
 #[derive(Debug)]
 pub(super) struct WorkerBook {
     pub(super) total: WorkerDescription,
-    /// The Worker's connection. `None` until the Worker has returned after a restart of the Master.
+    /// The Worker's connection. `None` while the Worker is away.
     pub(super) peer: Option<PeerId>,
+    /// Until when the Worker may return after its connection ended, in milliseconds. `None`: it is connected, or the
+    /// Master was restarted.
+    pub(super) away_until: Option<u64>,
     pub(super) availability: Availability,
     /// Whether a client has decommissioned the Worker.
     pub(super) is_asked: bool,
@@ -30,6 +33,8 @@ pub(super) struct DriverHold {
     pub(super) cores: Cores,
     pub(super) memory: MiB,
     pub(super) resources: Resources,
+    /// The memory that the Master takes for the cluster driver's description, in bytes.
+    pub(super) described: u64,
 }
 
 /// Whether a Worker may get executors.
@@ -42,8 +47,11 @@ pub(super) enum Availability {
 
 #[derive(Debug)]
 pub(super) struct AppBook {
-    /// The connection of the application's driver. `None` until the driver has returned after a restart of the Master.
+    /// The connection of the application's driver. `None` while the driver is away.
     pub(super) peer: Option<PeerId>,
+    /// Until when the driver may return after its connection ended, in milliseconds. `None`: it is connected, or the
+    /// Master was restarted.
+    pub(super) away_until: Option<u64>,
     /// The token with which the application's driver returns.
     pub(super) token: Secret,
     pub(super) max_cores: Cores,
@@ -55,6 +63,11 @@ pub(super) struct AppBook {
     pub(super) next: u32,
     /// When each of the application's executors was launched, in milliseconds. Includes ended executors.
     pub(super) launched: BTreeMap<ExecutorId, u64>,
+    pub(super) user: String,
+    /// The memory that the application takes for its description, in bytes.
+    pub(super) described: u64,
+    /// The most memory that the application has taken for its host preferences, in bytes.
+    pub(super) preferred: u64,
     pub(super) queue: usize,
     pub(super) priority: i32,
     pub(super) run_time: Option<Duration>,

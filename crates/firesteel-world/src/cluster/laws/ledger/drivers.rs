@@ -10,9 +10,10 @@ use firesteel_protocol::messages::{
     KillDriverAnswer, MasterToClient, MasterToWorker, MasterView, RefusedDriver, ResourceProfile,
     SubmitDriverAnswer, WorkerToMaster,
 };
+use firesteel_protocol::wire;
 
-use super::Ledger;
 use super::books::{Availability, DriverHold};
+use super::{Ledger, budget};
 
 /// All cluster drivers, as the Master's messages describe them.
 #[derive(Debug, Default)]
@@ -37,6 +38,11 @@ impl Ledger {
         self.drivers.placed.iter().map(|(id, worker)| (id, worker, self.drivers.asked.get(id).copied()))
     }
 
+    /// The descriptions of all cluster drivers that were ever submitted.
+    pub(super) fn described_drivers(&self) -> impl Iterator<Item = &DriverDescription> {
+        self.drivers.known.values()
+    }
+
     pub(super) fn check_submission(
         &mut self,
         event: &Event,
@@ -46,7 +52,11 @@ impl Ledger {
         let too_many = description.resources.len() > ResourceProfile::MOST_RESOURCES;
         let is_sound = description.cores.0 > 0 && !too_many;
         match answer {
-            SubmitDriverAnswer::Refused(RefusedDriver::Resources { .. }) if too_many => Ok(()),
+            SubmitDriverAnswer::Refused(RefusedDriver::Unsound { why })
+                if too_many || budget::is_refusal(why) =>
+            {
+                Ok(())
+            }
             SubmitDriverAnswer::Refused(RefusedDriver::UnsoundSize { .. }) if description.cores.0 <= 0 => {
                 Ok(())
             }
@@ -154,7 +164,8 @@ impl Ledger {
             return Err(format!("{driver} is given to {worker}, which takes nothing"));
         }
         let (cores, memory, resources) = (description.cores, description.memory, given.clone());
-        book.drivers.insert(driver.clone(), DriverHold { cores, memory, resources });
+        let described = budget::weight(wire::length(description));
+        book.drivers.insert(driver.clone(), DriverHold { cores, memory, resources, described });
         self.drivers.placed.insert(driver.clone(), worker.clone());
         self.workers[&worker].check(&worker)
     }
@@ -257,7 +268,7 @@ impl Ledger {
     }
 }
 
-fn submitted(event: &Event) -> Result<&DriverDescription, String> {
+pub(super) fn submitted(event: &Event) -> Result<&DriverDescription, String> {
     match event {
         Event::Received {
             message: Inbound::Client(ClientToMaster::RequestSubmitDriver(description)),

@@ -12,11 +12,12 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::scheduling::ServingOrder;
 use firesteel_protocol::scheduling::run_time;
+use firesteel_protocol::wire;
 
 use super::super::entrance::PLAUSIBLE;
 use super::books::{AppBook, Availability};
 use super::queue_order::Launched;
-use super::{EventOutcome, Ledger, Order};
+use super::{EventOutcome, Ledger, Order, budget};
 
 impl Ledger {
     pub(super) fn on_worker_message(
@@ -83,12 +84,23 @@ impl Ledger {
         book.is_some_and(|book| book.grants.contains_key(executor))
     }
 
-    /// Whether an order repeats an earlier order that the Worker's heartbeat did not confirm.
+    /// Whether an order repeats an earlier order that the Worker's heartbeat did not confirm, or that a returned Worker
+    /// does not list.
     fn is_repeated(&self, peer: PeerId, launch: &ExecutorLaunch, event: &Event) -> bool {
-        let is_heartbeat = matches!(event, Event::Received { peer: worker,
-            message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }), .. } if *worker == peer);
+        let Event::Received { peer: worker, message: Inbound::Worker(message), .. } = event else {
+            return false;
+        };
+        let is_unanswered = match message {
+            WorkerToMaster::Heartbeat { .. } => true,
+            WorkerToMaster::RegisterWorker { executors, .. } => {
+                executors.iter().all(|listed| listed.executor != launch.executor)
+            }
+            _ => false,
+        };
         let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
-        is_heartbeat && book.and_then(|book| book.grants.get(&launch.executor)) == Some(launch)
+        *worker == peer
+            && is_unanswered
+            && book.and_then(|book| book.grants.get(&launch.executor)) == Some(launch)
     }
 
     fn launch(&mut self, peer: PeerId, launch: &ExecutorLaunch) -> Result<(), String> {
@@ -209,6 +221,7 @@ impl Ledger {
             run_time,
             due: due(description, run_time, order),
             peer: Some(peer),
+            away_until: None,
             token: description.token.clone(),
             max_cores,
             limits,
@@ -217,6 +230,9 @@ impl Ledger {
             executors,
             next: 0,
             launched: BTreeMap::new(),
+            user: description.user.clone(),
+            described: budget::weight(wire::length(description)),
+            preferred: 0,
             queue,
             priority: description.priority,
             gang: description.gang,

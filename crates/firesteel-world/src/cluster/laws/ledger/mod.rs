@@ -7,12 +7,16 @@
 //! - `reading`: queries of the ledger, and its comparison with the Master's tables.
 //! - `answers`, `pages`: the check of answers to status clients.
 //! - `resumption`: restarts of the Master, and the peers that return to it.
+//! - `absences`: peers whose connections ended, and their returns or losses.
+//! - `budget`: the memory for what applications and cluster drivers describe.
 //! - `presence`: the check of Workers that left or are late.
 //! - `exclusions`: the check of excluded Workers, and of applications that end because their executors fail.
 //! - `queue_order`: the check of the order in which applications are served.
 
+mod absences;
 mod answers;
 mod books;
+mod budget;
 mod drivers;
 mod exclusions;
 mod messages;
@@ -30,8 +34,9 @@ use firesteel_placement::ExecutorLimit;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorState, LossReason, MasterToDriver,
-    MasterToWorker, Outcome,
+    MasterToWorker, Outcome, Rights,
 };
+use firesteel_protocol::wire;
 
 use self::books::{AppBook, WorkerBook};
 use self::drivers::DriverBooks;
@@ -138,6 +143,7 @@ impl Ledger {
         for effect in effects {
             self.on_release(effect, &mut released, &mut outcome);
         }
+        self.lose_absent(event, effects, &mut released, &mut outcome)?;
         self.release_drivers(event, effects);
         for effect in effects {
             if let Effect::Persist(records) = effect {
@@ -170,6 +176,7 @@ impl Ledger {
             }
         }
         self.check_driver_kills(event, effects)?;
+        self.check_budget(event, effects, order.budget)?;
         if let Some(executor) = outcome.victims.first() {
             return Err(format!("executor {executor} is taken back, and its Worker is not told to end it"));
         }
@@ -204,24 +211,20 @@ impl Ledger {
                 self.on_driver_event(*peer, message, released, outcome);
             }
             Event::Received { message: Inbound::Client(message), .. } => {
-                if let ClientToMaster::DecommissionWorkers { which, .. } = message {
+                if let ClientToMaster::DecommissionWorkers { which, by, .. } = message
+                    && by.rights() == Rights::Admin
+                {
                     for worker in self.named(which) {
                         self.let_leave(&worker);
                         self.workers.get_mut(&worker).expect("it was named").is_asked = true;
                     }
                 }
             }
-            Event::Deadline { .. } => {}
+            Event::Deadline { .. } | Event::WorkerGone { .. } => {}
             Event::Disconnected { peer } => {
                 self.candidates.remove(peer);
                 self.leaving.remove(peer);
-                if let Some(worker) = self.worker_of.remove(peer) {
-                    if let Some(book) = self.workers.get(&worker) {
-                        self.presence.hang_up(&worker, book, effects);
-                    }
-                    self.remove_worker(&worker, released);
-                }
-                self.end_app(*peer, ApplicationEnd::DriverLost, released, outcome);
+                self.hang_up(*peer, effects, released);
             }
         }
     }
@@ -265,6 +268,7 @@ impl Ledger {
                     && let Some(book) = self.apps.get_mut(app)
                 {
                     book.avoids |= !preferences.avoided.is_empty();
+                    book.preferred = book.preferred.max(budget::weight(wire::length(preferences)));
                 }
             }
             DriverToMaster::KillExecutors { .. } | DriverToMaster::RequestShortfall { .. } => {}
@@ -323,6 +327,25 @@ impl Ledger {
         released.insert(key.clone());
     }
 
+    /// Releases the executors of an application that has ended. Their Workers must be told to end them, if they are
+    /// connected.
+    fn release_all(
+        &mut self,
+        app: &AppId,
+        executors: BTreeMap<ExecutorId, WorkerId>,
+        released: &mut BTreeSet<ExecutorKey>,
+        outcome: &mut EventOutcome,
+    ) {
+        for (executor, worker) in executors {
+            let key = ExecutorKey { app: app.clone(), executor };
+            if let Some(book) = self.workers.get_mut(&worker) {
+                book.grants.remove(&key);
+                outcome.victims.extend(book.peer.map(|_| key.clone()));
+            }
+            released.insert(key);
+        }
+    }
+
     fn end_app(
         &mut self,
         peer: PeerId,
@@ -342,14 +365,7 @@ impl Ledger {
         }
         let killed = outcome.killed.iter().filter(|key| key.app == id).map(|key| key.executor);
         let leaving = app.executors.keys().copied().chain(killed).collect();
-        for (executor, worker) in app.executors {
-            let key = ExecutorKey { app: id.clone(), executor };
-            if let Some(book) = self.workers.get_mut(&worker) {
-                book.grants.remove(&key);
-                outcome.victims.extend(book.peer.map(|_| key.clone()));
-            }
-            released.insert(key);
-        }
+        self.release_all(&id, app.executors, released, outcome);
         match end {
             ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {}
             _ => drop(self.leaving.insert(peer, (id.clone(), leaving))),
@@ -366,6 +382,10 @@ fn registration(peer: PeerId, effects: &[Effect]) -> Option<bool> {
             peer: to,
             message: Outbound::Worker(MasterToWorker::RegisteredWorker { duplicate, .. }),
         } if *to == peer => Some(*duplicate),
-        Effect::Persist(_) | Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => None,
+        Effect::Persist(_)
+        | Effect::Send { .. }
+        | Effect::Close { .. }
+        | Effect::Probe { .. }
+        | Effect::Note(_) => None,
     })
 }

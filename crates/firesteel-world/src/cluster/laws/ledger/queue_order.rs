@@ -24,6 +24,8 @@ pub(crate) struct Order<'a> {
     pub(crate) serving: ServingOrder,
     pub(crate) preemption: Preemption,
     pub(crate) gang_preemption: Option<GangPreemption>,
+    /// The memory that the Master has for what live applications and cluster drivers describe, in bytes.
+    pub(crate) budget: u64,
     /// The time in milliseconds.
     pub(crate) now: u64,
     pub(crate) before: Vec<ReservationView>,
@@ -51,7 +53,7 @@ impl WorkerBook {
     fn held(&self) -> Amounts {
         let mut held = Amounts::default();
         self.grants.values().for_each(|launch| held.add(&amounts(launch)));
-        for DriverHold { cores, memory, resources } in self.drivers.values() {
+        for DriverHold { cores, memory, resources, described: _ } in self.drivers.values() {
             let resources = resources.quantities();
             held.add(&Amounts { cores: *cores, memory: *memory, resources });
         }

@@ -76,10 +76,10 @@ impl Ledger {
         self.leaving.clear();
         self.reading = None;
         for book in self.workers.values_mut() {
-            book.peer = None;
+            (book.peer, book.away_until) = (None, None);
             book.cannot_start = false;
         }
-        self.apps.values_mut().for_each(|book| book.peer = None);
+        self.apps.values_mut().for_each(|book| (book.peer, book.away_until) = (None, None));
     }
 
     /// Enters records about absent peers, to which no message can be sent.
@@ -152,6 +152,7 @@ impl Ledger {
             return Err(format!("application {app} is given to a driver without its token"));
         }
         let known = known.clone();
+        book.away_until = None;
         if let Some(old) = book.peer.replace(peer) {
             self.app_of.remove(&old);
         }

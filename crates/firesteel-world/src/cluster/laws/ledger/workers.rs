@@ -85,6 +85,7 @@ impl Ledger {
         let same = (duplicate || is_away).then(|| self.workers.get_mut(&worker.id)).flatten();
         match same {
             Some(book) => {
+                book.away_until = None;
                 if let Some(old) = book.peer.replace(peer) {
                     self.worker_of.remove(&old);
                 }
@@ -94,6 +95,7 @@ impl Ledger {
                 let book = WorkerBook {
                     total: worker.clone(),
                     peer: Some(peer),
+                    away_until: None,
                     availability: Availability::Serving,
                     is_asked: false,
                     cannot_start: false,

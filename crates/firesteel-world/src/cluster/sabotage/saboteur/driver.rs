@@ -25,7 +25,28 @@ impl Saboteur {
         if self.sabotage == Sabotage::IgnoreSilence {
             effects.retain(|effect| !matches!(effect, driver::Effect::HandleArrived { .. }));
         }
+        if self.sabotage == Sabotage::DropResent
+            && effects
+                .iter()
+                .any(|effect| matches!(effect, driver::Effect::Note(driver::Note::ExecutorBack { .. })))
+        {
+            effects.retain(|effect| {
+                !matches!(effect, driver::Effect::Send {
+                message: driver::Outbound::Executor(message), ..
+            } if message.counted().is_some())
+            });
+        }
         for effect in effects {
+            if let (
+                Sabotage::NeverAcknowledge,
+                driver::Effect::Send {
+                    message: driver::Outbound::Executor(DriverToExecutor::Heartbeat { received }),
+                    ..
+                },
+            ) = (self.sabotage, &mut *effect)
+            {
+                *received = 0;
+            }
             if let driver::Effect::Send {
                 message: driver::Outbound::Executor(DriverToExecutor::LaunchTask { resources, .. }),
                 ..
@@ -98,7 +119,8 @@ impl Saboteur {
             | (
                 Sabotage::DropDriverHeartbeat,
                 driver::Effect::Send {
-                    message: driver::Outbound::Executor(DriverToExecutor::Heartbeat), ..
+                    message: driver::Outbound::Executor(DriverToExecutor::Heartbeat { .. }),
+                    ..
                 },
             )
             | (Sabotage::DropAnswer, driver::Effect::Answer { .. })

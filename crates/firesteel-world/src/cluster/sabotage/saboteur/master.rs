@@ -92,6 +92,18 @@ impl Saboteur {
         }
     }
 
+    /// Drops orders to launch executors that are in the books already.
+    pub(super) fn forget_order(&self, effects: &mut Vec<master::Effect>, ledger: &Ledger) {
+        let is_repeated = |effect: &master::Effect| {
+            matches!(effect, master::Effect::Send {
+                message: master::Outbound::Worker(MasterToWorker::LaunchExecutor(launch)), ..
+            } if ledger.holds(&launch.executor))
+        };
+        if self.is(Sabotage::DropLostOrder) {
+            effects.retain(|effect| !is_repeated(effect));
+        }
+    }
+
     pub(super) fn hurry_master(&self, effects: &mut Vec<master::Effect>, ledger: &Ledger) {
         let failing = effects.iter().find_map(|effect| match effect {
             master::Effect::Note(master::Note::RelaunchDelayed { app, failures, .. }) => {

@@ -15,12 +15,12 @@ impl Saboteur {
                     "{{CORES}}".clone_into(&mut command.arguments[3]);
                 }
                 (
-                    Sabotage::LoseEnd,
+                    bug @ (Sabotage::LoseEnd | Sabotage::LoseRunning),
                     worker::Effect::Send {
                         message: worker::Outbound::Master(WorkerToMaster::RegisterWorker { executors, .. }),
                         ..
                     },
-                ) => executors.retain(|report| !report.state.is_finished()),
+                ) => executors.retain(|report| report.state.is_finished() == (bug == Sabotage::LoseRunning)),
                 (Sabotage::KeepNothing, worker::Effect::FindStale { keep, .. }) => keep.clear(),
                 (
                     Sabotage::EndLog,

@@ -74,6 +74,8 @@ pub(in crate::cli) struct Master<'a> {
     now_ms: u64,
     /// How long recent messages of Workers and drivers waited for the Master to handle them.
     lag_ms: u64,
+    /// Whether other machines can connect to the Master without a secret.
+    is_exposed: bool,
     /// The settings of the Master's scheduler, as properties.
     settings: BTreeMap<&'static str, String>,
     workers: Vec<Worker<'a>>,
@@ -103,6 +105,7 @@ impl<'a> Master<'a> {
             completed,
             drivers,
             unread_executors: _,
+            is_exposed,
         } = view;
         Self {
             schema: Self::SCHEMA,
@@ -110,6 +113,7 @@ impl<'a> Master<'a> {
             began_ms: began.millis(),
             now_ms: now.millis(),
             lag_ms: *lag_millis,
+            is_exposed: *is_exposed,
             settings: settings(scheduling).into_iter().collect(),
             workers: workers.iter().map(Worker::of).collect(),
             applications: applications.iter().map(Application::of).collect(),

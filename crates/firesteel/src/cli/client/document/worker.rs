@@ -19,6 +19,7 @@ pub(super) struct Worker<'a> {
     gone_ms: Option<u64>,
     /// Why the Worker was lost or left.
     gone_why: Option<String>,
+    away_since_ms: Option<u64>,
     cores: i64,
     cores_used: i64,
     memory_mib: i64,
@@ -40,6 +41,7 @@ impl<'a> Worker<'a> {
             remark: remark.map(WorkerRemark::name),
             gone_ms: gone.map(|gone| gone.at.millis()),
             gone_why: gone.map(|gone| gone.cause.to_string()),
+            away_since_ms: view.away_since.map(Timestamp::millis),
             id: &view.id,
             host: &view.host,
             port: view.port,

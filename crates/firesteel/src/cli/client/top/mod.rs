@@ -193,7 +193,8 @@ fn explain(cluster: Cluster, app: String, inputs: mpsc::Sender<Input>) {
 fn end_application(cluster: Cluster, app: String, inputs: mpsc::Sender<Input>) {
     tokio::spawn(async move {
         let line = match cluster.kill(&app).await {
-            Ok(answer) => kill::outcome(&app, &answer).unwrap_or_else(|line| line),
+            Ok(Ok(answer)) => kill::outcome(&app, &answer).unwrap_or_else(|line| line),
+            Ok(Err(why)) => why,
             Err(error) => error.to_string(),
         };
         let _ = inputs.send(Input::Killed(line)).await;

@@ -121,7 +121,7 @@ fn applications(view: &MasterView, order: usize) -> Vec<Row> {
         cells: vec![
             app.id.to_string(),
             clean(&app.name),
-            live_state(app),
+            live_state(app, view.now),
             cores_bar(app.cores_granted, app.max_cores.unwrap_or(all)),
             app.executors_live.to_string(),
             clean(&app.user),

@@ -22,7 +22,7 @@ use firesteel_settings::description::describe;
 use firesteel_settings::scheduling::changed_beside_the_policy;
 use firesteel_sim::draft::{Draft, DraftApplication};
 
-use crate::cli::client::ask::{self, Cluster};
+use crate::cli::client::ask::{self, Cluster, Masters, keyring};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::submission::submit::{Submit, unusable};
 
@@ -76,12 +76,15 @@ pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failu
     let master = settings.master.as_deref().map(str::parse).transpose();
     let mut source = match master.map_err(|error| unusable(&error, &properties))? {
         Some(MasterUrl::LocalCluster(spec)) => of_size(spec),
-        Some(MasterUrl::Spark(masters)) => of_master(&Cluster::of(Some(masters), "plan"))?,
+        Some(MasterUrl::Spark(masters)) => {
+            let keyring = keyring(&masters, &properties)?;
+            of_master(&Cluster::of(masters, keyring, "plan"))?
+        }
         Some(MasterUrl::Yarn) => {
             let words = "YARN places executors by its own rules: give a CLUSTER, or a Master with --master spark://HOST:PORT";
             return Err(Failure::of(Exit::Usage, words));
         }
-        None => of_master(&Cluster::of(None, "plan"))?,
+        None => of_master(&Masters::of(None).cluster("plan")?)?,
     };
     source.draft.applications.push(asking(&settings, source.draft.now));
     Ok(source)
