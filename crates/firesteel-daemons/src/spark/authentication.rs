@@ -18,8 +18,8 @@ use tokio::time::timeout;
 use super::frames::{Broken, Frames};
 use crate::secret::random;
 
-/// How long it may take to write why a peer is refused.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a refused peer may take to read why, and to end the connection.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What peers at a port have to prove.
 #[derive(Clone, Debug)]
@@ -119,7 +119,8 @@ async fn respond(
             Err(refusal) => {
                 if let Frame::Request { id, .. } = frame {
                     frames.push(&Frame::Failure { id, reason: refusal.to_string() });
-                    let _ = timeout(FLUSH_TIMEOUT, frames.flush()).await;
+                    // It may already be gone, and nothing depends on it.
+                    let _ = timeout(REFUSAL_TIMEOUT, frames.wait_for_end()).await;
                 }
                 return Err(refusal.into());
             }

@@ -166,11 +166,21 @@ impl Frames {
         }
     }
 
-    /// Writes the remaining bytes.
+    /// Writes the remaining bytes, and waits until the peer ends the connection; what it still sends is not kept. When
+    /// this side ends it first, Spark may throw away an answer that it has not looked at yet, and names no reason then
+    /// but its own `InterruptedException`.
     ///
     /// # Errors
     /// The connection is broken.
-    pub(super) async fn flush(&mut self) -> Result<(), Broken> {
+    pub(super) async fn wait_for_end(&mut self) -> Result<(), Broken> {
+        self.flush().await?;
+        while self.exchange().await? {
+            self.arrived.clear();
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), Broken> {
         self.seal();
         Ok(self.writer.write_all_buf(&mut self.to_write).await?)
     }
