@@ -43,11 +43,9 @@ table! {
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// The Master ends an application after this many failed executors in a row; -1 means never.
     MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");
-    /// File of secrets, made by `firesteel secret`: with it connections prove one and are encrypted, and HTTP needs a
-    /// password.
+    /// File of secrets (`firesteel secret`): connections prove one and are encrypted, and HTTP needs a password.
     CREDENTIALS_FILE: "firesteel.credentials.file", [Master, Worker, Application], Otherwise("none: everybody who can connect is served");
-    /// Whether all peers must prove a secret. With credentials they always must; without them, nothing starts with
-    /// this.
+    /// Whether peers must prove a secret: with credentials they always must, without them nothing starts with this.
     AUTHENTICATE: "spark.authenticate", [Master, Worker, Application], Value("false");
     /// A secret that Spark's applications may have, beside those of the credentials.
     AUTHENTICATE_SECRET: "spark.authenticate.secret", [Master], Otherwise("none: only those of the credentials");
@@ -57,6 +55,8 @@ table! {
     UI_FILTERS: "spark.ui.filters", [Master, Worker], Otherwise("none");
     /// What is asked before submissions by REST: org.apache.spark.ui.JWSFilter asks for a token.
     REST_FILTERS: "spark.master.rest.filters", [Master], Otherwise("none");
+    /// Java patterns, separated by commas, of what may be submitted by REST: one must match the whole appResource.
+    REST_RESOURCES: "spark.master.rest.allowedAppResourcePatterns", [Master], Otherwise("none: everything may be");
     /// The secretKey (earlier: key) of the tokens that JWSFilter admits, for HS256: base64url, at least 256 bits.
     TOKEN_KEY: "spark.org.apache.spark.ui.JWSFilter.param.NAME", [Master, Worker], Otherwise("not set");
     /// Whether pages, JSON and metrics are served by HTTPS alone. REST is served in the clear.

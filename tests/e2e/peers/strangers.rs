@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -122,14 +122,30 @@ fn listening_port(pid: u32) -> Option<u16> {
 
 /// The whole answer of a port's listener to these bytes.
 pub(super) fn answer(port: u16, sent: &[u8]) -> Vec<u8> {
+    read_all(send(port, sent))
+}
+
+/// The same, from a daemon that is told that nothing more follows.
+pub(super) fn last_answer(port: u16, sent: &[u8]) -> Vec<u8> {
+    let stream = send(port, sent);
+    // It may have hung up.
+    let _ = stream.shutdown(Shutdown::Write);
+    read_all(stream)
+}
+
+fn send(port: u16, sent: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it listens");
     stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
     // It may hang up before it has read everything.
     let _ = stream.write_all(sent);
+    stream
+}
+
+fn read_all(mut stream: TcpStream) -> Vec<u8> {
     let mut said = Vec::new();
     match stream.read_to_end(&mut said) {
         Err(error) if error.kind() != ErrorKind::ConnectionReset => {
-            panic!("port {port} is kept open: {error}")
+            panic!("{:?} is kept open: {error}", stream.peer_addr())
         }
         Ok(_) | Err(_) => said,
     }

@@ -22,6 +22,11 @@ const JAVA: &str =
 
 impl Rest {
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With these settings, too.
+    fn start_with(settings: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let spark = directory.path().join("spark");
         let java = directory.path().join("java/bin/java");
@@ -32,6 +37,7 @@ impl Rest {
         fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
         let plan =
             Cluster::plan().properties(&["spark.master.rest.enabled=true", "spark.master.rest.port=0"]);
+        let plan = plan.properties(settings);
         let plan = plan.worker(&["--cores", "2", "--memory", "4g"]);
         let plan = plan.variable("SPARK_HOME", spark).variable("JAVA_HOME", directory.path().join("java"));
         let cluster = plan.start_in(directory, 1);
@@ -152,4 +158,25 @@ fn what_cannot_be_started_is_said_with_its_reason() {
     let (status, _) = rest.ask("POST", "create", &"x".repeat(1 << 20));
     assert!([0, 400].contains(&status), "a body of a MiB: {status}");
     assert_eq!(rest.ask("GET", "readyz", "").0, 200);
+}
+
+/// Source: `spark.master.rest.allowedAppResourcePatterns`, Spark 4.3.0.
+#[test]
+fn only_what_a_pattern_matches_as_a_whole_may_be_submitted() {
+    let rest =
+        Rest::start_with(&[r"spark.master.rest.allowedAppResourcePatterns=file:/.*/main\.jar,hdfs://.*"]);
+    let jar = rest.jar().display().to_string();
+    let elsewhere = rest.cluster.path("other.jar").display().to_string();
+    for refused in
+        [format!("file:{elsewhere}"), format!("file:{jar}?x=/main.jar.sh"), "file:/x/../main.jar".into()]
+    {
+        let answer = rest.create(&refused);
+        let words = answer["message"].as_str().unwrap_or_default();
+        assert_eq!((&answer["success"], answer.get("submissionId")), (&json!(false), None), "{answer}");
+        assert!(words.contains("spark.master.rest.allowedAppResourcePatterns admits no"), "{words}");
+        rest.cluster.master.wait_for_line(&["audit: ", "submit-driver", &refused, "refused"]);
+    }
+    let created = rest.create(&format!("file:{jar}"));
+    assert_eq!(created["success"], true, "{created}");
+    assert_eq!(rest.cluster.master.status()["drivers"].as_array().map(Vec::len), Some(1));
 }

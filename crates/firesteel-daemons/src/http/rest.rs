@@ -11,6 +11,8 @@ use firesteel_host::plain;
 use firesteel_master::{Event, Inbound};
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{ClientToMaster, MasterToClient, Requester};
+use firesteel_settings::app_resources::AppResources;
+use firesteel_settings::keys;
 use firesteel_spark::authentication::Proven;
 use firesteel_spark::rest::{self, Asked, Call, Submission, answers};
 use firesteel_spark::translate::clients::{self, NotAlive};
@@ -28,6 +30,7 @@ use super::password::Sender;
 use super::question::{SEC_FETCH_SITE, called};
 use super::server::{HttpMeter, Responder};
 use super::snapshot::{PATIENCE, Unanswered};
+use crate::master::audit_log;
 use crate::spark::authentication::proven;
 
 /// The longest body of a request, in bytes. A Master accepts cluster drivers of half this length.
@@ -39,6 +42,8 @@ pub(crate) struct RestSite {
     names: Names,
     /// The keys of the cluster. Its cluster drivers get a secret for Spark's applications.
     keyring: Option<Keyring>,
+    /// What may be submitted.
+    resources: AppResources,
     role: Mutex<Role>,
 }
 
@@ -49,9 +54,9 @@ enum Role {
 }
 
 impl RestSite {
-    /// The site of a Master for which requests may use these names.
-    pub(crate) fn new(names: Names, keyring: Option<Keyring>) -> Self {
-        Self { names, keyring, role: Mutex::new(Role::Other(NotAlive::Recovering)) }
+    /// The site of a Master for which requests may use these names, and submit these resources.
+    pub(crate) fn new(names: Names, keyring: Option<Keyring>, resources: AppResources) -> Self {
+        Self { names, keyring, resources, role: Mutex::new(Role::Other(NotAlive::Recovering)) }
     }
 
     pub(crate) fn stands(&self, state: NotAlive) {
@@ -72,6 +77,18 @@ impl RestSite {
         granted.into_iter().find(|granted| granted.user == sender.user).map(proven)
     }
 
+    /// Refuses a submission of what may not be submitted.
+    fn admit(&self, call: &Call, who: &str, from: IpAddr) -> Result<(), answers::Answer> {
+        let Call::Create(submission) = call else { return Ok(()) };
+        let Submission { driver, unknown_fields, wanted: _ } = &**submission;
+        if self.resources.admit(&driver.jar) {
+            return Ok(());
+        }
+        let why = format!("{} admits no {:?}", keys::REST_RESOURCES, driver.jar);
+        audit_log::refuse_resource(who, from, &driver.jar, &why);
+        Err(answers::refused(why, unknown_fields))
+    }
+
     async fn perform(&self, call: &Call, sender: &Sender, from: IpAddr) -> answers::Answer {
         let role = self.role().clone();
         let virtual_peers = match role {
@@ -84,6 +101,9 @@ impl RestSite {
             Some(user) => format!("{user}@{from}"),
             None => format!("REST client at {from}"),
         };
+        if let Err(answer) = self.admit(call, &name, from) {
+            return answer;
+        }
         let question = match question(call, who.as_ref(), Requester::new(name, sender.rights)) {
             Ok(question) => question,
             Err(answer) => return answer,

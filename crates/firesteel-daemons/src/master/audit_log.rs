@@ -1,7 +1,9 @@
 //! The audit lines of a Master's log: who requested what, from where, and with what result.
 
+use std::net::IpAddr;
+
 use firesteel_host::net::PeerInfo;
-use firesteel_master::Audit;
+use firesteel_master::{Action, Audit, Verdict};
 use firesteel_protocol::Mentions;
 use firesteel_protocol::process::Quoted;
 
@@ -37,5 +39,16 @@ pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
             id.peer = number.map(display)
         },
         "{sender}: {audit}"
+    );
+}
+
+/// Writes the audit line of a submission by REST that the Master is not asked for, because of what it would run.
+pub(crate) fn refuse_resource(who: &str, from: IpAddr, resource: &str, why: &str) {
+    let (action, verdict) = (Action::SubmitDriver.name(), Verdict::Refused.name());
+    tracing::info!(
+        target: TARGET,
+        { id.audit = action, id.who = who, id.from = %from, id.target = resource, id.outcome = verdict },
+        "{}: {action} {resource:?}: {verdict}: {why}",
+        Quoted(who)
     );
 }

@@ -33,6 +33,7 @@ use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::wire::Hello;
 use firesteel_settings::allowed_peers::AllowedPeers;
+use firesteel_settings::app_resources::AppResources;
 use firesteel_settings::http::HttpSettings;
 use firesteel_settings::master::Recovery;
 use firesteel_settings::pages::PageSettings;
@@ -117,6 +118,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         true => (HttpSettings::OFF, HttpSettings::OFF),
     };
     let rest_host = firesteel_settings::http::rest_host(&properties).unwrap_or(&address.host).to_owned();
+    let resources = AppResources::of(&properties)?;
     let pages = PageSettings::of_master(&properties)?;
     let reach = Arc::new(Reach::new(AllowedPeers::of(&properties)?, keyring.clone()));
     daemon::raise_open_files();
@@ -125,7 +127,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let reached = daemon::reachable(&address.host, listener.local().port());
     let rest_names =
         pages.hosts.iter().map(String::as_str).chain([reached.host.as_str(), rest_host.as_str()]);
-    let rest = Arc::new(RestSite::new(Names::of_master(rest_names), keyring.clone()));
+    let rest = Arc::new(RestSite::new(Names::of_master(rest_names), keyring.clone(), resources));
     let site = Arc::new(MasterSite::new(&reached, pages, Arc::clone(&reach)));
     let passwords = |purpose| Passwords::of(keyring.as_ref(), purpose);
     let server = Server::start(&address.host, http, passwords(Purpose::Pages), Arc::clone(&site)).await?;

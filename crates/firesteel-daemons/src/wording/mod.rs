@@ -14,3 +14,7 @@ pub mod worker;
 
 /// What it means that a Master is exposed.
 pub const EXPOSED: &str = "other machines can connect without a secret, and run programs";
+
+/// What it means that a Worker is exposed.
+pub(crate) const EXPOSED_WORKER: &str =
+    "other machines can connect without a secret, and read what executors write";

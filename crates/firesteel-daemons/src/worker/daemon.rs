@@ -118,7 +118,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
     let (listener, arriving) = spark::at(Listener::bind(address).await?, options.keyring.as_ref());
     let ports = [(exposure::Port::Worker, listener.local().ip())];
-    exposure::check(&ports, options.keyring.is_some(), options.settings.is_insecure)?;
+    let is_exposed = exposure::check(&ports, options.keyring.is_some(), options.settings.is_insecure)?;
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     let id = id(&reached, clock.now())?;
@@ -165,6 +165,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         options.settings.retained_executors,
         work.clone(),
         Names::of_worker(allowed.chain([reached.host.as_str()])),
+        is_exposed,
     ));
     let is_local_cluster = options.keyring.as_ref().is_some_and(Keyring::is_local_cluster);
     let http = if is_local_cluster { HttpSettings::OFF } else { options.http.clone() };

@@ -3,7 +3,7 @@
 use super::tls::TlsSettings;
 use super::token_key::TokenKey;
 use crate::keys;
-use crate::properties::{Properties, Property, SettingError};
+use crate::properties::{Properties, SettingError};
 
 /// The HTTP port of a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,6 @@ impl HttpSettings {
         let port = properties.read(keys::REST_PORT, EXPECTED, |text| text.parse().ok())?.unwrap_or(6066);
         match properties.boolean(keys::REST_ENABLED)? {
             Some(true) => {
-                refuse_patterns(properties)?;
                 let token_key = TokenKey::of(properties, keys::REST_FILTERS, REST)?;
                 let (port, retries) = (HttpPort::Chosen(port), retries(properties)?);
                 Ok(Self { port, retries, tls: None, token_key })
@@ -91,19 +90,6 @@ const REST_INSTEAD: &str = "remove it and put a server with authentication in fr
 const PAGES: (&str, &str) = ("the pages", PAGES_INSTEAD);
 
 const PAGES_INSTEAD: &str = "remove it and put a server with authentication in front of the port, or serve no pages (--webui-port none)";
-
-/// Refuses the patterns of what may be submitted. Otherwise an operator would believe that they restrict it here, too.
-fn refuse_patterns(properties: &Properties) -> Result<(), SettingError> {
-    let key = "spark.master.rest.allowedAppResourcePatterns";
-    let (served, instead) = REST;
-    match properties.all(key).next() {
-        Some(Property { value, origin }) if !value.trim().is_empty() => {
-            let (value, origin) = (value.clone(), origin.clone());
-            Err(SettingError::Unprotected { key, value, origin, served, instead })
-        }
-        Some(_) | None => Ok(()),
-    }
-}
 
 /// The number of further ports to try after the first one.
 fn retries(properties: &Properties) -> Result<u16, SettingError> {
@@ -174,13 +160,12 @@ mod tests {
         let off = properties(&[filters, "spark.master.ui.port=none"]);
         assert_eq!(HttpSettings::of_master(&off, true).map(|settings| settings.port), Ok(HttpPort::Off));
         assert!(HttpSettings::of_master(&properties(&["spark.ui.filters="]), true).is_ok());
-        for key in ["spark.master.rest.filters", "spark.master.rest.allowedAppResourcePatterns"] {
-            let filters = format!("{key}=x");
-            let error = HttpSettings::of_rest(&properties(&["spark.master.rest.enabled=true", &filters]));
-            let error = error.expect_err("the port would be open").to_string();
-            assert!(error.starts_with(key) && error.contains("spark.master.rest.enabled=false"), "{error}");
-            assert_eq!(HttpSettings::of_rest(&properties(&[&filters])), Ok(HttpSettings::OFF));
-        }
+        let filters = "spark.master.rest.filters=x";
+        let error = HttpSettings::of_rest(&properties(&["spark.master.rest.enabled=true", filters]));
+        let error = error.expect_err("the port would be open").to_string();
+        assert!(error.starts_with("spark.master.rest.filters"), "{error}");
+        assert!(error.contains("spark.master.rest.enabled=false"), "{error}");
+        assert_eq!(HttpSettings::of_rest(&properties(&[filters])), Ok(HttpSettings::OFF));
     }
 
     #[test]

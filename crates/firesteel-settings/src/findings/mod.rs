@@ -11,6 +11,7 @@ use super::application::cluster_driver::DriverSettings;
 use super::application::listen::Listen;
 use super::application::yarn::YarnSettings;
 use super::daemon::allowed_peers::AllowedPeers;
+use super::daemon::app_resources::AppResources;
 use super::daemon::http::HttpSettings;
 use super::daemon::master;
 use super::daemon::pages::PageSettings;
@@ -209,6 +210,7 @@ fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError>
                 HttpSettings::of_rest(properties)?;
                 PageSettings::of_master(properties)?;
                 AllowedPeers::of(properties)?;
+                AppResources::of(properties)?;
             }
             Reader::Worker => {
                 WorkerSettings::of(properties)?;

@@ -43,8 +43,6 @@ pub const OF_APPLICATIONS: &str = "for Spark's applications";
 const OWN_JOURNAL: &str = "a Master writes a journal of its own format";
 const OWN_PAGES: &str = "Firesteel has pages of its own";
 const REST: &str = "the REST port is served by one thread";
-const FILTERS: &str =
-    "filters are Java classes: a Master or Worker does not serve without them what they protect in Spark";
 const IDS: &str = "ids always have Spark's default pattern";
 const NO_JVM: &str = "for Spark's drivers and executors; Firesteel's own have no JVM";
 const SHUFFLE: &str = "for Spark's drivers and executors; Firesteel's own applications have no shuffles";
@@ -101,7 +99,6 @@ pub const TABLE: &[Row] = &[
         &["false"],
         "cluster drivers are programs, which name their applications themselves",
     ),
-    row("spark.master.rest.allowedAppResourcePatterns", NoEffect, &[""], FILTERS),
     row("spark.master.rest.*", NoEffect, &[], REST),
     row("spark.master.ui.*", NoEffect, &[], OWN_PAGES),
     // Properties of a Worker.

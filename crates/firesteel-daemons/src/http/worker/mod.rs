@@ -46,6 +46,8 @@ const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metr
 #[derive(Debug)]
 pub(crate) struct WorkerSite {
     names: Names,
+    /// Whether other machines can connect without a secret.
+    is_exposed: bool,
     started: SystemTime,
     resources: Resources,
     virtual_peers: VirtualPeers<Event>,
@@ -57,15 +59,18 @@ pub(crate) struct WorkerSite {
 impl WorkerSite {
     /// The site of a Worker with these custom resources. The site lists at most this number of ended executors. The
     /// executors' directories are in this directory. Requests may use these names for the Worker.
+    /// `is_exposed`: other machines can connect without a secret.
     pub(crate) fn new(
         virtual_peers: VirtualPeers<Event>,
         resources: Resources,
         retained: usize,
         work: WorkDirectory,
         names: Names,
+        is_exposed: bool,
     ) -> Self {
         Self {
             names,
+            is_exposed,
             work,
             started: SystemTime::now(),
             resources,
@@ -138,6 +143,7 @@ impl WorkerSite {
                     plans: &self.plans(),
                     resources,
                     query,
+                    is_exposed: self.is_exposed,
                 };
                 Answer::page(StatusCode::OK, &page.document())
             }

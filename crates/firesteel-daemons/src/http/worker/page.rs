@@ -15,6 +15,7 @@ use crate::http::pages::log;
 use crate::http::pages::parts::{Severity, bar, fact, grouped, state};
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
+use crate::wording::EXPOSED_WORKER;
 use crate::wording::application::addresses;
 use crate::wording::usage;
 
@@ -87,6 +88,8 @@ pub(super) struct WorkerPage<'a> {
     pub(super) plans: &'a Plans,
     pub(super) resources: &'a Resources,
     pub(super) query: &'a Query,
+    /// Whether other machines can connect to the Worker without a secret.
+    pub(super) is_exposed: bool,
 }
 
 pub(super) fn framed(base: &str, title: &str, filter: Option<&Query>, pace: u64, parts: &Markup) -> String {
@@ -123,6 +126,7 @@ impl WorkerPage<'_> {
                         }
                         None => (state(Severity::Waits, "no Master has accepted this Worker")),
                     }
+                    @if self.is_exposed { " · " (state(Severity::Bad, "open")) " " (EXPOSED_WORKER) }
                 }
                 dl.facts {
                     (fact("Cores", &html! { (cores_used.0) " of " (cores.0) " used" (bar(cores_used.0, cores.0)) }))

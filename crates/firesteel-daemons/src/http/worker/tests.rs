@@ -8,6 +8,8 @@ use firesteel_protocol::process::executor_command::{ExecutorCommand, JavaCommand
 
 use super::*;
 use crate::http::exposition::tests::parsed;
+use crate::http::query::Query;
+use crate::wording::EXPOSED_WORKER;
 
 const SPARK_JSON: &str = include_str!("../../../../../fixtures/http/spark-4.0.1-worker.json");
 const SPARK_METRICS: &str = include_str!("../../../../../fixtures/http/spark-4.0.1-worker.prom");
@@ -137,4 +139,20 @@ fn plans_of_executors_that_are_no_longer_listed_are_forgotten() {
     }
     assert_eq!(plans.get(&executor("app-1", 99)).app_name, "a");
     assert_eq!(plans.get(&executor("app-1", 50)), plans::Plan::default());
+}
+
+#[test]
+fn the_page_of_an_open_worker_says_so() {
+    let (view, plans) = recorded();
+    for is_exposed in [false, true] {
+        let page = page::WorkerPage {
+            view: &view,
+            report: &report(),
+            plans: &plans,
+            resources: &gpus(&[]),
+            query: &Query::of(""),
+            is_exposed,
+        };
+        assert_eq!(page.document().contains(EXPOSED_WORKER), is_exposed);
+    }
 }
