@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args as ClapArgs;
-use firesteel_apps::hosts::spark_env;
+use firesteel_apps::hosts::spark_env::{self, SparkEnvError};
 use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::host;
 use firesteel_settings::Reader;
@@ -16,7 +16,7 @@ use firesteel_settings::sources::{self, Files, Sources};
 use firesteel_settings::variables::Environment;
 use serde::Serialize;
 
-use super::{ReaderArg, print_json, wrong};
+use super::{ReaderArg, print_json, security, wrong};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::options::flag_value;
 use crate::cli::table::table;
@@ -39,8 +39,12 @@ Examples:
   firesteel config check
   firesteel config check /etc/spark/conf/spark-defaults.conf
   firesteel config check --for worker --json
+  firesteel config check --security
 
-Exit codes: 0 every setting can be used or has no effect; 2 wrong usage; 78 a command would not start: a wrong value, a \
+With --security, open is what lets somebody in to whom nothing was granted, and weak what gives more than was granted. Flags of \
+the daemons are not known here: set what they set (SPARK_MASTER_HOST, SPARK_WORKER_DIR).
+
+Exit codes: 0 every setting can be used or has no effect; 1 with --security: something is open; 2 wrong usage; 78 a command would not start: a wrong value, a \
 setting that asks for protection which Firesteel does not have, or a file that cannot be read.")]
 pub(super) struct Check {
     /// Properties files to check, each by itself [default: what would be read here]
@@ -55,8 +59,11 @@ pub(super) struct Check {
     /// Check for one reader only; settings of other readers are then shown as ignored
     #[arg(long = "for", value_enum, value_name = "READER")]
     reader: Option<ReaderArg>,
+    /// Say what a Master and a Worker with these settings leave open on this machine, and what closes it
+    #[arg(long, conflicts_with = "files")]
+    security: bool,
     /// Print one JSON value instead of a table
-    #[arg(long)]
+    #[arg(long, conflicts_with = "security")]
     json: bool,
 }
 
@@ -74,6 +81,9 @@ struct Checked {
 impl Check {
     /// Checks the settings and prints the findings.
     pub(super) fn run(self) -> Result<Exit, Failure> {
+        if self.security {
+            return self.openings();
+        }
         let audience = self.reader.map_or(FindingReaders::All, |reader| FindingReaders::One(reader.into()));
         let mut checked = Checked { schema: 3, ok: true, findings: Vec::new(), errors: Vec::new() };
         if self.files.is_empty() {
@@ -93,6 +103,35 @@ impl Check {
     }
 }
 
+impl Check {
+    /// Prints what is open, for the daemons that would be started here.
+    fn openings(self) -> Result<Exit, Failure> {
+        let own = Environment::of_this_process();
+        let script = script(&own).map_err(|error| Failure::with(Exit::Configuration, &error))?;
+        let environment = script.map_or(own, |(_, sourced)| sourced);
+        let readers = self.reader.map_or(vec![Reader::Master, Reader::Worker], |reader| vec![reader.into()]);
+        let mut openings = Vec::new();
+        for reader in readers {
+            let files = Files::of(self.properties_file.clone(), self.load_spark_defaults);
+            let sources = Sources { reader, conf: Vec::new(), files, environment: environment.clone() };
+            let loaded = sources.load().map_err(|error| Failure::with(Exit::Configuration, &error))?;
+            let found = security::openings(reader, &loaded.properties, &environment);
+            openings.extend(found.map_err(|error| Failure::setting(&error))?);
+        }
+        let is_closed = security::print(openings);
+        let exit = if matches!(is_closed, Ok(false)) { Exit::Failure } else { Exit::Done };
+        exit::written(is_closed.map(|_| ())).map(|_| exit)
+    }
+}
+
+/// The script with variables for daemons that they would be started with here, and all variables after it.
+fn script(own: &Environment) -> Result<Option<(PathBuf, Environment)>, SparkEnvError> {
+    match sources::conf_directory(own).filter(|_| own.get(SPARK_ENV_LOADED).is_none()) {
+        Some(directory) => spark_env::sourced(&directory),
+        None => Ok(None),
+    }
+}
+
 /// Whether Java cannot resolve this host name. If so, Spark's executors cannot use the host.
 fn is_unknown_to_java(host: &str) -> bool {
     !host::is_known_to_java(&host::plain_or_as_given(host))
@@ -103,11 +142,7 @@ impl Checked {
     fn here(&mut self, files: Files, audience: FindingReaders) {
         let own = Environment::of_this_process();
         let directory = sources::conf_directory(&own);
-        let script = match directory.as_deref().filter(|_| own.get(SPARK_ENV_LOADED).is_none()) {
-            Some(directory) => spark_env::sourced(directory),
-            None => Ok(None),
-        };
-        let script = script.unwrap_or_else(|error| {
+        let script = script(&own).unwrap_or_else(|error| {
             self.errors.push(error.to_string());
             None
         });

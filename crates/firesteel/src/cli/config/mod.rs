@@ -1,6 +1,8 @@
-//! `firesteel config`: prints the settings in effect (`show`) and checks them (`check`).
+//! `firesteel config`: prints the settings in effect (`show`) and checks them (`check`), also for what they leave open
+//! (`security`).
 
 mod check;
+mod security;
 mod show;
 
 use firesteel_host::plain;

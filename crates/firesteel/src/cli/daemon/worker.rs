@@ -190,7 +190,8 @@ fn warn_of_script(environment: &Environment) {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Whether only this machine can connect to this host.
+pub(in crate::cli) fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
