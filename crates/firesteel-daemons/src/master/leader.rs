@@ -75,9 +75,7 @@ fn from_worker(Arrival { peer, at, .. }: Arrival<'_>, body: &[u8]) -> Result<Eve
 /// count.
 fn from_driver(Arrival { peer, user, at, .. }: Arrival<'_>, body: &[u8]) -> Result<Event, DecodeError> {
     let mut message: DriverToMaster = wire::decode(body)?;
-    if let Some(user) = user {
-        message.set_user(user);
-    }
+    message.prove(user);
     Ok(Event::Received { peer, arrived: at, message: Inbound::Driver(message) })
 }
 

@@ -5,6 +5,7 @@
 //! | `FIRESTEEL_APP_ID` | the application's id |
 //! | `FIRESTEEL_EXECUTOR_ID` | the executor's number in the application |
 //! | `FIRESTEEL_WORKER_ID` | the Worker's id |
+//! | `FIRESTEEL_USER` | the user whom the secret of the submitter proves, if it proves one |
 //! | `FIRESTEEL_EXECUTOR_DIR` | the executor's own directory, in which it starts unless the application names another |
 //! | `FIRESTEEL_FILES_DIR` | the directory of the application's files, if it has any |
 //! | `FIRESTEEL_CORES` | the number of cores |
@@ -30,6 +31,7 @@ use firesteel_placement::advanced::resources::without_kind;
 use firesteel_placement::{Quantity, Resources};
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::process::PROVEN_USER;
 use firesteel_protocol::secret::EXECUTOR_SECRET;
 use firesteel_settings::CUDA;
 use firesteel_settings::secrets::is_secret;
@@ -170,6 +172,7 @@ pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
             || name == FILES_DIR
             || name == CUDA
             || name == EXECUTOR_SECRET
+            || name == PROVEN_USER
             || SERVICE_MANAGER.contains(&&*text)
             || is_secret(&text)
     })

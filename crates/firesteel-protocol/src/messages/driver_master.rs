@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ApplicationDescription, ExecutorState, LossReason, Outcome, StateMark, UnsoundGang};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use crate::process::name_proven_user;
 use crate::wire::Message;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
@@ -44,14 +45,18 @@ pub enum DriverToMaster {
 }
 
 impl DriverToMaster {
-    /// Names this user as the one to whom the application belongs, in the place of the one that the driver says.
-    pub fn set_user(&mut self, user: &str) {
+    /// Gives the application to the user whom the connection's secret proves, in the place of the one that the driver
+    /// says, and names him to the executors.
+    pub fn prove(&mut self, user: Option<&str>) {
         let (Self::RegisterApplication(description)
         | Self::ResumeApplication(Resumption { description, .. })) = self
         else {
             return;
         };
-        user.clone_into(&mut description.user);
+        name_proven_user(description.command.environment_mut(), user);
+        if let Some(user) = user {
+            user.clone_into(&mut description.user);
+        }
     }
 }
 

@@ -13,6 +13,19 @@ use crate::address::Address;
 use crate::byte_text;
 use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 
+/// The variable of executors and cluster drivers that names the user whom the secret of their submitter proves. Only a
+/// Master sets it.
+pub const PROVEN_USER: &str = "FIRESTEEL_USER";
+
+/// Names the proven user in the variables of an executor or a cluster driver. `None`: nobody is proven, whatever the
+/// submitter has put there.
+pub fn name_proven_user(environment: &mut BTreeMap<String, String>, user: Option<&str>) {
+    match user {
+        Some(user) => environment.insert(PROVEN_USER.to_owned(), user.to_owned()),
+        None => environment.remove(PROVEN_USER),
+    };
+}
+
 /// A program to start, with its arguments and the variables added to its environment.
 ///
 /// In the executor command of an application, the Worker replaces each argument that is exactly one

@@ -3,6 +3,7 @@
 use firesteel_master::Inbound;
 use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::{DriverToMaster, MasterToDriver, ResourceProfile, Resumption};
+use firesteel_protocol::process::name_proven_user;
 use firesteel_protocol::wire::Role;
 
 use super::{Channel, Connection, Effect, Note, Occupant, PeerNumber};
@@ -96,6 +97,8 @@ impl Connection {
     pub(super) fn register_application(&mut self, peer: PeerNumber, registration: Registration) {
         let Registration { mut application, body: callback, .. } = registration;
         let name = application.name.clone();
+        let user = self.proven.as_ref().and_then(|proven| proven.user.as_deref());
+        name_proven_user(&mut application.command.environment, user);
         if let Some(proven) = &self.proven {
             proven.hand_over(&mut application.command.environment);
             if let Some(user) = &proven.user {

@@ -11,6 +11,7 @@ use firesteel_protocol::messages::{
 };
 
 use firesteel_protocol::process::executor_command::JavaCommand;
+use firesteel_protocol::process::name_proven_user;
 use thiserror::Error;
 
 use crate::authentication::Proven;
@@ -109,6 +110,8 @@ pub fn driver(
     let named = driver.command.environment.get("SPARK_USER").filter(|user| !user.is_empty());
     let named = proven.and_then(|proven| proven.user.as_ref()).or(named);
     let user = named.map_or(otherwise, String::as_str).to_owned();
+    let proven_user = proven.and_then(|proven| proven.user.as_deref());
+    name_proven_user(&mut driver.command.environment, proven_user);
     if let Some(proven) = proven {
         proven.hand_over(&mut driver.command.environment);
     }

@@ -17,6 +17,7 @@ use super::{
     StatePage, SubmitDriverAnswer, WorkerReport,
 };
 use crate::ids::{DriverId, ExecutorId};
+use crate::process::name_proven_user;
 use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
 use crate::wire::Message;
@@ -92,6 +93,7 @@ impl ClientToMaster {
             | Self::RequestKillAllDrivers { by }
             | Self::RequestClearCompletedDriversAndApps { by } => by.prove(user, rights),
             Self::RequestSubmitDriver(description) => {
+                name_proven_user(&mut description.command.environment, user);
                 if let Some(user) = user {
                     requester::rename(&mut description.user, user);
                 }
