@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use firesteel_testkit::component;
 
 mod conformance;
+mod contained;
 mod escapes;
 mod full_disk;
 mod grants;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     firesteel_host::daemon::raise_open_files();
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [
+        contained::trials(),
         escapes::trials(),
         full_disk::trials(),
         grants::trials(),

@@ -4,7 +4,6 @@ use std::fmt;
 use std::net::IpAddr;
 
 use firesteel_settings::keys;
-use nix::unistd::geteuid;
 
 /// A port that strangers can use if there is no secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +34,7 @@ impl fmt::Display for Exposure {
         match self {
             Self::Root(Port::Worker) => f.write_str(
                 "this Worker runs as root, and so does every program that an application starts on it: start it as a user \
-                 of its own",
+                 of its own, or set firesteel.worker.runAs",
             ),
             Self::Root(Port::Master | Port::Rest) => {
                 f.write_str("this Master runs as root, and needs no right of root's: start it as a user of its own")
@@ -68,15 +67,20 @@ fn exposures(is_root: bool, is_secured: bool, ports: &[(Port, IpAddr)]) -> Vec<E
     all
 }
 
-/// Warns if a daemon runs as root, or if it may listen where other machines can connect to it without a secret. `ports`
-/// has the addresses of the daemon's ports, beginning with its main port. Returns whether other machines can connect to
-/// it without a secret.
+/// Warns if a daemon runs as root and needs not (`is_root`), or if it may listen where other machines can connect to it
+/// without a secret. `ports` has the addresses of the daemon's ports, beginning with its main port. Returns whether
+/// other machines can connect to it without a secret.
 ///
 /// # Errors
 /// They can, and it may not listen there.
-pub(crate) fn check(ports: &[(Port, IpAddr)], is_secured: bool, is_insecure: bool) -> Result<bool, Exposed> {
+pub(crate) fn check(
+    ports: &[(Port, IpAddr)],
+    is_root: bool,
+    is_secured: bool,
+    is_insecure: bool,
+) -> Result<bool, Exposed> {
     let mut is_exposed = false;
-    for exposure in exposures(geteuid().is_root(), is_secured, ports) {
+    for exposure in exposures(is_root, is_secured, ports) {
         let is_of_address = matches!(exposure, Exposure::Address(..));
         if is_of_address && !is_insecure {
             return Err(Exposed { exposure });

@@ -40,4 +40,4 @@ pub mod service_manager;
 pub mod signals;
 pub mod standard;
 
-pub use process::{children, own_program, process_group, start, table};
+pub use process::{account, children, own_program, process_group, start, table};

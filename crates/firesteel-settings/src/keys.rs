@@ -126,8 +126,7 @@ table! {
     REST_PORT: "spark.master.rest.port", [Master], Value("6066");
     /// Host or address that the port for REST listens on.
     REST_HOST: "spark.master.rest.host", [Master], Otherwise("the Master's");
-    /// Port at which the Worker serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP
-    /// (--webui-port).
+    /// Port of the Worker's pages, JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
     WORKER_UI_PORT: "spark.worker.ui.port", [Worker], Otherwise("8081; any free one with --port 0");
     /// Name of the cluster at the top of the Master's page.
     MASTER_UI_TITLE: "spark.master.ui.title", [Master], Otherwise("Cluster");
@@ -205,9 +204,10 @@ table! {
     CONTROL_GROUPS: "firesteel.worker.controlGroups", [Worker], Value("true");
     /// Whether programs of executors may gain privileges, for example by sudo.
     GAIN_PRIVILEGES: "firesteel.worker.gainPrivileges", [Worker], Value("false");
+    /// Account under which executors and cluster drivers run, or * for that of their proven user; needs root.
+    RUN_AS: "firesteel.worker.runAs", [Worker], Otherwise("the Worker's own");
 
-    /// Whether to remove directories of ended applications and executors (see spark.worker.cleanup.* and
-    /// firesteel.worker.cleanup.*).
+    /// Whether to remove the directories of what has ended (spark.worker.cleanup.*, firesteel.worker.cleanup.*).
     CLEANUP_ENABLED: "spark.worker.cleanup.enabled", [Worker], Value("true");
     /// Time between two searches for directories to remove.
     CLEANUP_INTERVAL: "spark.worker.cleanup.interval", [Worker], Value("1800s");

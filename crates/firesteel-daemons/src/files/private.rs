@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use firesteel_host::account::Account;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
@@ -19,6 +20,9 @@ const PRIVATE_DIRECTORY: u32 = 0o700;
 
 /// The mode of a directory of executors. The directory's group may read logs in it.
 const SHARED_DIRECTORY: u32 = 0o750;
+
+/// The right of everybody to reach what is in a directory.
+const THROUGH: u32 = 0o001;
 
 /// How often to try to make a directory whose parent is being removed at the same time.
 const ATTEMPTS: u32 = 5;
@@ -76,6 +80,14 @@ impl OwnDirectory {
     /// # Errors
     /// There is no directory of this name, or only a link to one, or it belongs to another user.
     pub(crate) fn enter(&self, name: &str) -> io::Result<Self> {
+        let directory = self.find(name)?;
+        if !directory.is_own()? {
+            return Err(io::Error::other(STRANGE));
+        }
+        Ok(directory)
+    }
+
+    fn find(&self, name: &str) -> io::Result<Self> {
         let path = self.path.join(name);
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let directory = match openat(&self.directory, name, flags, Mode::empty()) {
@@ -83,12 +95,14 @@ impl OwnDirectory {
             Err(Errno::ELOOP | Errno::ENOTDIR) => return Err(io::Error::other(STRANGE)),
             Err(error) => return Err(error.into()),
         };
-        let owner = directory.metadata()?.uid();
-        // A file system may give files to another owner than the user who makes them.
-        if owner != geteuid().as_raw() && owner != self.owner {
-            return Err(io::Error::other(STRANGE));
-        }
         Ok(Self { directory, path, owner: self.owner })
+    }
+
+    /// Whether the directory is of this process.
+    fn is_own(&self) -> io::Result<bool> {
+        let owner = self.directory.metadata()?.uid();
+        // A file system may give files to another owner than the user who makes them.
+        Ok(owner == geteuid().as_raw() || owner == self.owner)
     }
 
     /// Makes a directory in this one unless it exists, and opens it. Its group may read it; other users cannot use it.
@@ -100,6 +114,40 @@ impl OwnDirectory {
             Ok(()) | Err(Errno::EEXIST) => self.enter(name),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Makes a directory that belongs to this account unless it exists, and opens it. Without an account, as
+    /// [`make`](Self::make).
+    ///
+    /// # Errors
+    /// As [`make`](Self::make), or the directory cannot be given away.
+    pub(crate) fn make_for(&self, name: &str, account: Option<&Account>) -> io::Result<Self> {
+        let Some(account) = account else { return self.make(name) };
+        match mkdirat(&self.directory, name, Mode::from_bits_truncate(SHARED_DIRECTORY)) {
+            Ok(()) | Err(Errno::EEXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let made = self.find(name)?;
+        if made.directory.metadata()?.uid() == account.user() {
+            return Ok(made);
+        }
+        if !made.is_own()? {
+            return Err(io::Error::other(STRANGE));
+        }
+        account.give(&made.directory)?;
+        Ok(made)
+    }
+
+    /// Lets everybody reach what is in this directory by its name, and nobody list it.
+    ///
+    /// # Errors
+    /// The mode cannot be changed.
+    pub(crate) fn let_through(&self) -> io::Result<()> {
+        let mode = self.directory.metadata()?.permissions().mode();
+        if mode & THROUGH == THROUGH {
+            return Ok(());
+        }
+        self.directory.set_permissions(Permissions::from_mode(mode | THROUGH))
     }
 
     /// Makes a new file that its owner and its group can read, in the place of a file or a link of this name.

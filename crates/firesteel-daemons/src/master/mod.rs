@@ -39,6 +39,7 @@ use firesteel_settings::master::Recovery;
 use firesteel_settings::pages::PageSettings;
 use firesteel_settings::{Properties, SettingError};
 use futures_util::future::BoxFuture;
+use nix::unistd::geteuid;
 use tokio::sync::mpsc;
 
 use self::leader::Leader;
@@ -136,7 +137,8 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let rest_port = rest_server.as_ref().map(|server| (exposure::Port::Rest, server.local().ip()));
     let ports = std::iter::once((exposure::Port::Master, listener.local().ip())).chain(rest_port);
     let is_insecure = firesteel_settings::master::is_insecure(&properties)?;
-    let is_exposed = exposure::check(&ports.collect::<Vec<_>>(), keyring.is_some(), is_insecure)?;
+    let is_exposed =
+        exposure::check(&ports.collect::<Vec<_>>(), geteuid().is_root(), keyring.is_some(), is_insecure)?;
     let server_context = ServerContext {
         listener,
         reached,

@@ -18,7 +18,9 @@ use firesteel_protocol::messages::{Offered, RefusedRegistration, WorkerDescripti
 use firesteel_protocol::wire::{self, DecodeError, Role};
 use firesteel_worker::{Config, Event, Exit, Inbound, Worker};
 use futures_util::future::BoxFuture;
+use nix::unistd::geteuid;
 
+use super::accounts::Accounts;
 use super::cleanup::dead_workers::{self, DeadWorkers};
 use super::cleanup::executor_directories;
 use super::cleanup::scratch_directories::{ScratchDirectories, ScratchRoots};
@@ -37,6 +39,7 @@ use crate::http::{HttpError, Names, Passwords, Server};
 use crate::secret;
 use crate::spark;
 use crate::spark::authentication::{Authentication, HostedSecrets};
+use firesteel_host::account::AccountError;
 use firesteel_host::children;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
@@ -47,8 +50,8 @@ use firesteel_host::net::{
 };
 use firesteel_host::own_program::OwnProgram;
 use firesteel_host::owner::{self, Context};
-use firesteel_settings::WorkerSettings;
 use firesteel_settings::http::HttpSettings;
+use firesteel_settings::{WorkerSettings, keys};
 use firesteel_spark::connection::WORKER;
 
 #[derive(Clone, Debug)]
@@ -82,6 +85,8 @@ pub enum WorkerError {
     Exposed(#[from] Exposed),
     #[error(transparent)]
     Http(#[from] HttpError),
+    #[error("{}={name}: {error}", keys::RUN_AS)]
+    Account { name: String, error: AccountError },
     /// The host name cannot be part of an id.
     #[error(
         "the host {host:?} has characters that a Worker's id cannot have: use letters, digits, '-', '_', '.' and ':'"
@@ -118,11 +123,17 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
     let (listener, arriving) = spark::at(Listener::bind(address).await?, options.keyring.as_ref());
     let ports = [(exposure::Port::Worker, listener.local().ip())];
-    let is_exposed = exposure::check(&ports, options.keyring.is_some(), options.settings.is_insecure)?;
+    let accounts = Accounts::of(options.settings.run_as.as_deref()).map_err(|error| {
+        WorkerError::Account { name: options.settings.run_as.clone().unwrap_or_default(), error }
+    })?;
+    let is_root = geteuid().is_root() && accounts == Accounts::Own;
+    let is_secured = options.keyring.is_some();
+    let is_exposed = exposure::check(&ports, is_root, is_secured, options.settings.is_insecure)?;
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     let id = id(&reached, clock.now())?;
     let work = WorkDirectory::open(&options.work_directory)?;
+    work.let_through(&accounts)?;
     if work.is_open_to_others() {
         tracing::warn!(
             "other users can write in the work directory {0}, and can put links in the place of what executors write: \
@@ -187,7 +198,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         Authentication::of_worker(options.keyring.as_ref(), &spark_secrets, options.settings.encrypted_spark);
     tokio::spawn(spark::verifier::serve(arriving, WORKER, authentication, Lease::default()));
     context.peers.serve(listener, vec![AcceptedRole { role: Role::Client, decode: from_client }]);
-    announce(&options, &id, &reached, &work, server.as_ref());
+    announce(&options, &id, &reached, (&work, &accounts), server.as_ref());
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());
     let scratch = scratch_roots.of_worker(&id);
@@ -202,6 +213,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         work,
         java,
         reapers: reapers.clone(),
+        accounts,
         rolling: options.settings.rolling,
         removed_bytes: Arc::default(),
         spark_secrets,
@@ -225,9 +237,12 @@ fn announce(
     options: &Options,
     id: &WorkerId,
     reached: &Address,
-    work: &WorkDirectory,
+    (work, accounts): (&WorkDirectory, &Accounts),
     server: Option<&Server>,
 ) {
+    if *accounts != Accounts::Own {
+        tracing::info!("executors and cluster drivers run {accounts}");
+    }
     if let Some(warning) = &options.settings.not_rolled {
         tracing::warn!("{warning}");
     }

@@ -14,7 +14,7 @@ use firesteel_worker::{DriverPlan, Event};
 use super::environment;
 use super::header::driver_header;
 use super::runner::{ChildCommand, OutputTargets, Prepared, Run, Runner, RunnerContext, run};
-use super::work_directory::Outputs;
+use super::work_directory::{Outputs, WorkDirectory};
 use firesteel_host::inbox::Inbox;
 
 /// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After
@@ -38,19 +38,18 @@ impl Run for DriverPlan {
         &self.command.environment
     }
 
-    fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted> {
+    fn prepare(&self, context: &RunnerContext, work: &WorkDirectory) -> Result<Prepared, NotStarted> {
         let command = match SparkDriver::of(&self.command) {
             None => ChildCommand::filled(&self.command, context),
-            Some(Ok(driver)) => context.java.driver_program(&driver, self, &context.work)?.into(),
+            Some(Ok(driver)) => context.java.driver_program(&driver, self, work)?.into(),
             Some(Err(unsound)) => {
                 return Err(StartFailure { step: StartStep::Program, error: unsound.to_string() }.into());
             }
         };
         let variables = variables(self, &command.words.environment, &context.worker);
         let header = driver_header(&command.words, &variables);
-        let Outputs { stdout, stderr } = context.work.prepare_driver(&self.driver, &header)?;
-        let (directory, outputs) =
-            (context.work.of_driver(&self.driver), OutputTargets::files(stdout, stderr));
+        let Outputs { stdout, stderr } = work.prepare_driver(&self.driver, &header)?;
+        let (directory, outputs) = (work.of_driver(&self.driver), OutputTargets::files(stdout, stderr));
         Ok(Prepared { command, directory, variables, outputs, pipes: Vec::new() })
     }
 

@@ -17,7 +17,7 @@ use super::header::header;
 use super::log::Roller;
 use super::log::segments::active_name;
 use super::runner::{ChildCommand, OutputTargets, Piped, Prepared, Run, Runner, RunnerContext, run};
-use super::work_directory::Outputs;
+use super::work_directory::{Outputs, WorkDirectory};
 use firesteel_host::exit_code::SHORTAGE;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::start::{enter, failed};
@@ -56,8 +56,8 @@ impl Run for ExecutorPlan {
         self.command.environment()
     }
 
-    fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted> {
-        let RunnerContext { worker, work, java, .. } = context;
+    fn prepare(&self, context: &RunnerContext, work: &WorkDirectory) -> Result<Prepared, NotStarted> {
+        let RunnerContext { worker, java, .. } = context;
         let command = match &self.command {
             ExecutorCommand::Program(command) => ChildCommand::filled(command, context),
             ExecutorCommand::Java(command) => java.program(command, self, work)?.into(),
@@ -70,7 +70,7 @@ impl Run for ExecutorPlan {
         let directory = match &self.directory {
             TaskDirectory::Executor => work.of_executor(&self.executor),
             TaskDirectory::Path(path) => {
-                enter(path)?;
+                work.act(|| enter(path))?;
                 byte_text::path(path)
             }
         };

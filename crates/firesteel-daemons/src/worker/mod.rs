@@ -5,6 +5,7 @@
 //!   `stderr`.
 //! - [`driver_runner`]: one process of a cluster driver; `runner`: the common implementation of both runners.
 //! - [`mod@reaper`]: the process between the Worker and one of these, which ends all of their processes.
+//! - [`accounts`]: the accounts under which these run.
 //! - [`java`]: Spark's executors, which are Java classes, and the installation of Spark that runs them.
 //! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
 //! - [`directories`]: the directories of executors, the files of applications, and the removal of both.
@@ -35,6 +36,7 @@
 //! The daemons of a local cluster end when their standard input ends. This input is a pipe from the command that
 //! started the cluster.
 
+pub mod accounts;
 pub mod capacity;
 pub mod cleanup;
 pub mod daemon;

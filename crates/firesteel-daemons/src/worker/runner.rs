@@ -20,6 +20,7 @@ use firesteel_settings::rolling::Rolling;
 use firesteel_worker::Event;
 use tokio::sync::mpsc;
 
+use super::accounts::Accounts;
 use super::java::Java;
 use super::log::{Appender, RemovedBytesTable, Roller};
 use super::reaper::handle::{Ended, Program, Reaper, Reapers};
@@ -39,6 +40,7 @@ pub struct RunnerContext {
     /// The settings and paths for executors that are Java classes.
     pub java: Java,
     pub reapers: Reapers,
+    pub accounts: Accounts,
     /// How the logs of executors are rolled; `None` if they are not rolled.
     pub rolling: Option<Rolling>,
     pub removed_bytes: Arc<RemovedBytesTable>,
@@ -87,8 +89,9 @@ pub(super) trait Run: Send + Sync + 'static {
     /// The variables of its own command.
     fn environment(&self) -> &BTreeMap<String, String>;
 
-    /// Makes the directory and the files of the process, and determines the program to start. Blocks the thread.
-    fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted>;
+    /// Makes the directory and the files of the process in the work directory, which is of its account, and determines
+    /// the program to start. Blocks the thread.
+    fn prepare(&self, context: &RunnerContext, work: &WorkDirectory) -> Result<Prepared, NotStarted>;
 
     fn started(&self, pid: u32) -> Event;
 
@@ -157,11 +160,15 @@ struct Started {
 
 async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Started, NotStarted> {
     let (plan, at) = (Arc::clone(what), Arc::clone(context));
-    let preparing = tokio::task::spawn_blocking(move || plan.prepare(&at));
-    let prepared = preparing.await.expect("preparing a process does not panic")?;
+    let preparing = tokio::task::spawn_blocking(move || {
+        let account = at.accounts.of_program(plan.environment())?;
+        let prepared = plan.prepare(&at, &at.work.of_account(account.clone()))?;
+        Ok::<_, NotStarted>((account, prepared))
+    });
+    let (account, prepared) = preparing.await.expect("preparing a process does not panic")?;
     let Prepared { command, directory, variables, outputs, pipes } = prepared;
     let ChildCommand { words: Command { program, arguments, environment: _ }, is_own } = command;
-    let program = Program { path: program, is_own, arguments, variables };
+    let program = Program { path: program, is_own, arguments, variables, account };
     let reaper = context.reapers.start(&what.name(), program, &directory, &outputs).await?;
     // The Worker's copies of the pipes' write ends would keep the logs open.
     drop(outputs);

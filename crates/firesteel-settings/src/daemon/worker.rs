@@ -24,6 +24,8 @@ pub struct WorkerSettings {
     pub control_groups: bool,
     /// Whether programs of executors may gain privileges, for example by sudo.
     pub may_gain_privileges: bool,
+    /// The account of executors and cluster drivers. `None`: the Worker's own.
+    pub run_as: Option<String>,
     /// Whether the Worker may listen without credentials at addresses that other machines reach.
     pub is_insecure: bool,
     /// Whether connections of Spark's executors must be encrypted.
@@ -64,6 +66,7 @@ impl WorkerSettings {
                 .unwrap_or(Duration::from_secs(10)),
             control_groups: properties.boolean(keys::CONTROL_GROUPS)?.unwrap_or(true),
             may_gain_privileges: properties.boolean(keys::GAIN_PRIVILEGES)?.unwrap_or(false),
+            run_as: properties.get(keys::RUN_AS).filter(|name| !name.is_empty()).map(str::to_owned),
             is_insecure: properties.boolean(keys::INSECURE)?.unwrap_or(false),
             encrypted_spark: super::master::encrypted_spark(properties)?,
             cleanup: cleanup(properties)?,
@@ -129,6 +132,7 @@ mod tests {
             driver_kill_grace: Duration::from_secs(10),
             control_groups: true,
             may_gain_privileges: false,
+            run_as: None,
             is_insecure: false,
             encrypted_spark: false,
             cleanup: Some(Cleanup {
@@ -155,6 +159,7 @@ mod tests {
             driver_kill_grace: Duration::from_secs(6),
             control_groups: false,
             may_gain_privileges: true,
+            run_as: Some("spark".to_owned()),
             is_insecure: true,
             encrypted_spark: true,
             cleanup: Some(Cleanup {
@@ -185,6 +190,7 @@ mod tests {
             "spark.worker.driverTerminateTimeout=6s",
             "firesteel.worker.controlGroups=false",
             "firesteel.worker.gainPrivileges=true",
+            "firesteel.worker.runAs=spark",
             "firesteel.insecure=true",
             "spark.network.crypto.enabled=true",
             "spark.worker.cleanup.interval=60",

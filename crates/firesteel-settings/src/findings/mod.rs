@@ -322,7 +322,7 @@ mod tests {
     }
 
     /// The properties whose value may be any text.
-    const TEXTS: [&str; 49] = [
+    const TEXTS: [&str; 50] = [
         "spark.deploy.recoveryDirectory",
         "spark.master.rest.host",
         "spark.master.ui.title",
@@ -331,6 +331,7 @@ mod tests {
         "spark.master",
         "firesteel.app.queue",
         "firesteel.worker.resource.NAME.kind",
+        "firesteel.worker.runAs",
         "firesteel.executor.resource.NAME.kind",
         "firesteel.executor.cuda",
         "spark.executorEnv.NAME",

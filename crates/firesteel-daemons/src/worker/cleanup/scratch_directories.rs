@@ -7,16 +7,20 @@
 //! A scratch directory outlives an executor, since other executors read its files. It is removed with the application.
 //! After a Worker was killed, the next Worker in its work directory removes its scratch directories.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
+use firesteel_host::account::Account;
 use firesteel_protocol::ids::{AppId, WorkerId};
 use firesteel_protocol::process::{StartFailure, StartStep};
 use nix::unistd::geteuid;
 
 use crate::files::private;
+
+/// The mode of a directory in which only its owner lists names, and everybody reaches what he knows.
+const THROUGH: u32 = 0o711;
 
 /// The directories that contain the scratch directories of this machine's Workers.
 #[derive(Clone, Debug)]
@@ -48,16 +52,17 @@ impl ScratchRoots {
 }
 
 impl ScratchDirectories {
-    /// Makes the directories of an application. Only the Worker's user can use them. Blocks the thread.
+    /// Makes the directories of an application whose executors run under this account. Only it can use them. `None`:
+    /// the Worker's own account. Blocks the thread.
     ///
     /// # Errors
     /// None of the directories could be made.
-    pub fn make(&self, app: &AppId) -> Result<Vec<PathBuf>, StartFailure> {
+    pub fn make(&self, app: &AppId, account: Option<&Account>) -> Result<Vec<PathBuf>, StartFailure> {
         let mut made = Vec::new();
         let mut errors = Vec::new();
         for directory in &self.directories {
             let path = directory.join(app.as_str());
-            match own(directory).and_then(|()| own(&path)) {
+            match own(directory, None).and_then(|()| make_in(directory, &path, account)) {
                 Ok(()) => made.push(path),
                 Err(error) => errors.push(format!("{}: {error}", path.display())),
             }
@@ -82,17 +87,27 @@ impl ScratchDirectories {
     }
 }
 
-/// Makes a directory with its parents, unless it exists and belongs to this user alone. In a place where all users may
-/// write, another user may have made the directory.
-fn own(path: &Path) -> io::Result<()> {
+/// Makes the directory of an application in that of the Worker, and gives it to this account.
+fn make_in(directory: &Path, path: &Path, account: Option<&Account>) -> io::Result<()> {
+    let Some(account) = account else { return own(path, None) };
+    fs::set_permissions(directory, Permissions::from_mode(THROUGH))?;
+    own(path, Some(account.user()))?;
+    lchown(path, Some(account.user()), None)
+}
+
+/// Makes a directory with its parents, unless it exists and belongs to this user, or else to that one, alone. In a
+/// place where all users may write, another user may have made the directory.
+fn own(path: &Path, or: Option<u32>) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
     match private::create_directory(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let found = fs::symlink_metadata(path)?;
-            let is_own = found.is_dir() && found.uid() == geteuid().as_raw();
-            let is_private = found.permissions().mode() & 0o077 == 0;
+            let is_own = found.uid() == geteuid().as_raw() || Some(found.uid()) == or;
+            let is_own = found.is_dir() && is_own;
+            // Others may reach what is in a directory of this Worker's, but see nothing and change nothing.
+            let is_private = found.permissions().mode() & 0o066 == 0;
             if is_own && is_private { Ok(()) } else { Err(error) }
         }
         made => made,
@@ -118,7 +133,7 @@ mod tests {
         let roots = ScratchRoots::of(&[one.path().to_owned(), other.path().join("deep")]);
         let scratch = roots.of_worker(&WorkerId::new("worker-1"));
         let [app, neighbour] = ["app-1", "app-2"].map(AppId::new);
-        let made = scratch.make(&app).expect("they are made");
+        let made = scratch.make(&app, None).expect("they are made");
         assert_eq!(
             made,
             [one.path().join("firesteel-worker-1/app-1"), other.path().join("deep/firesteel-worker-1/app-1")]
@@ -127,8 +142,8 @@ mod tests {
             let mode = fs::metadata(path).expect("it is there").permissions().mode();
             assert_eq!(mode & 0o777, 0o700, "{}", path.display());
         }
-        assert_eq!(scratch.make(&app), Ok(made.clone()), "all executors of an application share them");
-        scratch.make(&neighbour).expect("they are made");
+        assert_eq!(scratch.make(&app, None), Ok(made.clone()), "all executors of an application share them");
+        scratch.make(&neighbour, None).expect("they are made");
         scratch.remove(&app);
         assert!(made.iter().all(|path| !path.exists()));
         assert!(one.path().join("firesteel-worker-1/app-2").exists());
@@ -143,12 +158,13 @@ mod tests {
         fs::create_dir(root.path().join("firesteel-w")).expect("it is made");
         fs::set_permissions(root.path().join("firesteel-w"), fs::Permissions::from_mode(0o777))
             .expect("mine");
-        let refused = scratch.make(&AppId::new("app-1")).expect_err("others may write there");
+        let refused = scratch.make(&AppId::new("app-1"), None).expect_err("others may write there");
         assert!(refused.error.contains("firesteel-w/app-1"), "{refused}");
         let file = root.path().join("file");
         fs::write(&file, "").expect("it is written");
         let roots = ScratchRoots::of(&[file, root.path().join("two")]);
-        let made = roots.of_worker(&WorkerId::new("w")).make(&AppId::new("app-1")).expect("one is left");
+        let made =
+            roots.of_worker(&WorkerId::new("w")).make(&AppId::new("app-1"), None).expect("one is left");
         assert_eq!(made, [root.path().join("two/firesteel-w/app-1")]);
     }
 }

@@ -2,18 +2,21 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use firesteel_host::account::Account;
 use firesteel_host::start::failed;
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, WorkerId};
 use firesteel_protocol::messages::DiskSpace;
 use firesteel_protocol::process::{Fault, NotStarted, StartFailure, StartStep};
 use nix::sys::statvfs::statvfs;
+use nix::unistd::geteuid;
 
 use crate::files::private::{self, OwnDirectory};
+use crate::worker::accounts::Accounts;
 
 /// The Worker's work directory. It exists, and the Worker can write in it.
 ///
@@ -33,6 +36,10 @@ pub struct WorkDirectory {
     path: PathBuf,
     /// The device and inode of the directory that had the path when the Worker last looked.
     identity: Arc<Mutex<Option<(u64, u64)>>>,
+    /// The account of an executor or a cluster driver. `None`: the Worker's own.
+    account: Option<Account>,
+    /// Held while files are given to an account.
+    giving: Arc<Mutex<()>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -72,10 +79,48 @@ impl WorkDirectory {
         let fail = |step| move |error| UnusableDirectory { path: path.to_owned(), step, error };
         private::create_group_directories(path).map_err(fail("it cannot be made"))?;
         let path = path.canonicalize().map_err(fail("cannot find it"))?;
-        let directory = Self { path, identity: Arc::default() };
+        let directory = Self { path, identity: Arc::default(), account: None, giving: Arc::default() };
         directory.is_replaced();
         directory.write().map_err(fail("cannot write to it"))?;
         Ok(directory)
+    }
+
+    /// Lets these accounts reach what is theirs in the directory.
+    ///
+    /// # Errors
+    /// An account cannot enter the directory, or one above it.
+    pub fn let_through(&self, accounts: &Accounts) -> Result<(), UnusableDirectory> {
+        let path = self.path.as_path();
+        let fail = |step| move |error| UnusableDirectory { path: path.to_owned(), step, error };
+        if *accounts != Accounts::Own {
+            let done = OwnDirectory::open(path).and_then(|directory| directory.let_through());
+            done.map_err(fail("executors cannot enter it"))?;
+        }
+        let Accounts::One(account) = accounts else { return Ok(()) };
+        account
+            .act(|| fs::metadata(path.join(".")))
+            .map(drop)
+            .map_err(fail("the account of the executors cannot enter it, or a directory above it"))
+    }
+
+    /// The same directory, for an executor or a cluster driver under this account.
+    #[must_use]
+    pub fn of_account(&self, account: Option<Account>) -> Self {
+        Self { account, ..self.clone() }
+    }
+
+    /// The account of the executor or cluster driver. `None`: the Worker's own.
+    #[must_use]
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
+    }
+
+    /// Does this on files with the rights of the executor or cluster driver.
+    pub(crate) fn act<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.account {
+            Some(account) => account.act(work),
+            None => work(),
+        }
     }
 
     /// Writes a small file and removes it. Makes the directory again if it is missing, as [`open`](Self::open) does.
@@ -180,6 +225,31 @@ impl WorkDirectory {
         worker: &WorkerId,
         names: &[String],
     ) -> Result<(), NotStarted> {
+        if let Some(account) = &self.account
+            && !names.is_empty()
+        {
+            let files = self.files_of_app(&executor.app, worker);
+            let given = self.give(&files, account);
+            given.map_err(|error| failed(StartStep::Files, files.display(), &error))?;
+        }
+        self.act(|| self.link(executor, worker, names))
+    }
+
+    /// Gives the files of an application to the account of its executors, unless they have them already.
+    fn give(&self, files: &Path, account: &Account) -> io::Result<()> {
+        // Whoever has the directory can change it, so it is given as the last one, and only once.
+        let _held = self.giving.lock().unwrap_or_else(PoisonError::into_inner);
+        match fs::symlink_metadata(files) {
+            Ok(found) if found.uid() == geteuid().as_raw() => give_tree(files, account),
+            Ok(found) if found.uid() == account.user() => Ok(()),
+            Ok(_) => Err(io::Error::other("it belongs to another account")),
+            // It is told of when a link to it is made.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn link(&self, executor: &ExecutorKey, worker: &WorkerId, names: &[String]) -> Result<(), NotStarted> {
         let directory = self.of_executor(executor);
         let files = Path::new("..").join(files_of(worker));
         for name in names {
@@ -223,7 +293,13 @@ impl WorkDirectory {
     /// A directory cannot be made, or somebody has put something else in its place.
     pub(crate) fn make_executor(&self, executor: &ExecutorKey) -> io::Result<OwnDirectory> {
         let name = executor.executor.to_string();
-        private::despite_removal(|| OwnDirectory::open(&self.path)?.make(executor.app.as_str())?.make(&name))
+        private::despite_removal(|| {
+            let directory = self.make_app(&executor.app)?;
+            if self.account.is_some() {
+                directory.let_through()?;
+            }
+            directory.make_for(&name, self.account())
+        })
     }
 
     /// Opens the directory of a cluster driver, and makes it if it does not exist.
@@ -231,7 +307,7 @@ impl WorkDirectory {
     /// # Errors
     /// The directory cannot be made, or somebody has put something else in its place.
     pub(crate) fn make_driver(&self, driver: &DriverId) -> io::Result<OwnDirectory> {
-        private::despite_removal(|| OwnDirectory::open(&self.path)?.make(driver.as_str()))
+        private::despite_removal(|| OwnDirectory::open(&self.path)?.make_for(driver.as_str(), self.account()))
     }
 
     /// Makes an executor's directory and new files in it. The directory may already exist. Only the Worker's user and
@@ -241,7 +317,8 @@ impl WorkDirectory {
     /// A path could not be made or written. The error names the path and the cause.
     pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, NotStarted> {
         let path = self.of_executor(executor);
-        open_outputs((self.make_executor(executor), &path), OwnDirectory::create_log, header)
+        let directory = (self.make_executor(executor), path.as_path());
+        self.act(|| open_outputs(directory, OwnDirectory::create_log, header))
     }
 
     /// Makes a cluster driver's directory and opens its files, to append to them.
@@ -249,8 +326,20 @@ impl WorkDirectory {
     /// # Errors
     /// A path could not be made or written. The error names the path and the cause.
     pub fn prepare_driver(&self, driver: &DriverId, header: &str) -> Result<Outputs, NotStarted> {
-        open_outputs((self.make_driver(driver), &self.of_driver(driver)), OwnDirectory::append_log, header)
+        let path = self.of_driver(driver);
+        let directory = (self.make_driver(driver), path.as_path());
+        self.act(|| open_outputs(directory, OwnDirectory::append_log, header))
     }
+}
+
+/// Gives a directory and everything in it to an account that could not change it until now.
+fn give_tree(path: &Path, account: &Account) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        for entry in fs::read_dir(path)? {
+            give_tree(&entry?.path(), account)?;
+        }
+    }
+    lchown(path, Some(account.user()), None)
 }
 
 /// Opens the files for output in a directory.

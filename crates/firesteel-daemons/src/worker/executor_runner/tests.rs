@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::spark::authentication::HostedSecrets;
+use crate::worker::accounts::Accounts;
 use crate::worker::java::{Java, LogUrls};
 use crate::worker::log::LogReader;
 use crate::worker::reaper::{self, handle::Reapers};
@@ -90,6 +91,7 @@ impl Rig {
             logs: LogUrls { links: LogLinks::Worker, worker: None, id: worker.clone() },
         };
         let context = Arc::new(RunnerContext {
+            accounts: Accounts::Own,
             introduction: Introduction::new(Role::Worker, worker.as_str()),
             worker,
             work,
@@ -439,7 +441,7 @@ async fn a_java_class_runs_with_the_spark_that_is_installed_here() {
     let stderr = read("stderr");
     let (header, variables) = stderr.split_once("=====\n\n").expect("a header");
     assert!(!header.contains("s3cret") && variables.contains("PASSWORD=s3cret"), "{stderr}");
-    let scratch = rig.context.java.scratch.make(&AppId::new("app-1")).expect("it is there");
+    let scratch = rig.context.java.scratch.make(&AppId::new("app-1"), None).expect("it is there");
     for line in [
         format!("SPARK_HOME={home}"),
         format!("SPARK_EXECUTOR_DIRS={}", scratch[0].display()),

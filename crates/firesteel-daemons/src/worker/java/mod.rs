@@ -79,7 +79,7 @@ impl Java {
         work: &WorkDirectory,
     ) -> Result<Command, NotStarted> {
         let installation = self.homes.choose(command)?;
-        let directories = self.scratch.make(&plan.executor.app)?;
+        let directories = self.scratch.make(&plan.executor.app, work.account())?;
         let executor = Executor {
             app: plan.executor.app.to_string(),
             number: spark_s(plan.executor.executor.0)?,
@@ -113,7 +113,7 @@ impl Java {
         let directory = work.of_driver(&plan.driver);
         work.make_driver(&plan.driver)
             .map_err(|error| failed(StartStep::Directory, directory.display(), &error))?;
-        let jar = driver_jar::fetch(&driver.jar, &directory)?;
+        let jar = work.act(|| driver_jar::fetch(&driver.jar, &directory))?;
         let place = DriverLocation {
             worker: self.worker.clone(),
             masters: plan.master_url.clone(),
@@ -146,7 +146,7 @@ fn resources_file(
         return Ok(None);
     }
     let directory = (work.make_executor(&plan.executor), work.of_executor(&plan.executor));
-    written(directory, &described("spark.executor", &resources)).map(Some)
+    work.act(|| written(directory, &described("spark.executor", &resources))).map(Some)
 }
 
 /// Writes the addresses of custom resources into the cluster driver's directory. `None` if the driver has no addresses.
@@ -158,7 +158,7 @@ fn driver_resources_file(plan: &DriverPlan, work: &WorkDirectory) -> Result<Opti
         return Ok(None);
     }
     let directory = (work.make_driver(&plan.driver), work.of_driver(&plan.driver));
-    written(directory, &described("spark.driver", &resources)).map(Some)
+    work.act(|| written(directory, &described("spark.driver", &resources))).map(Some)
 }
 
 /// Writes a description of resources into a directory. Returns its path.

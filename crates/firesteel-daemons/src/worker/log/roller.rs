@@ -262,7 +262,7 @@ fn create(path: &Path) -> io::Result<File> {
 }
 
 fn deflate(from: &Path, into: &Path) -> io::Result<()> {
-    let mut from = File::open(from)?;
+    let mut from = segments::open_file(from)?;
     let mut encoder = GzEncoder::new(create(into)?, flate2::Compression::default());
     io::copy(&mut from, &mut encoder)?;
     encoder.finish().map(drop)

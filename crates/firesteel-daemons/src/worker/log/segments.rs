@@ -134,7 +134,7 @@ impl Segment {
 
 /// Opens a file. Does not follow a link, which an executor may have made, and does not wait for the other end of a
 /// pipe.
-fn open_file(path: &Path) -> io::Result<File> {
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }

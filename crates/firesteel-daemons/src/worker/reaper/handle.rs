@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use firesteel_host::account::Account;
 use firesteel_host::children::{self, StartedChild};
 use firesteel_host::exit_code::SHORTAGE;
 use firesteel_host::own_program::OwnProgram;
@@ -57,6 +58,8 @@ pub(in crate::worker) struct Program {
     pub(in crate::worker) is_own: bool,
     pub(in crate::worker) arguments: Vec<String>,
     pub(in crate::worker) variables: BTreeMap<String, String>,
+    /// The account of the program. `None`: the Worker's own.
+    pub(in crate::worker) account: Option<Account>,
 }
 
 /// A reaper, and the process that it has started.
@@ -104,7 +107,7 @@ impl Reapers {
         directory: &Path,
         outputs: &OutputTargets,
     ) -> Result<Reaper, NotStarted> {
-        let Program { path, is_own, arguments, variables } = program;
+        let Program { path, is_own, arguments, variables, account } = program;
         let control_group = self.control_groups.as_ref().and_then(|groups| groups.of(name));
         let directory = byte_text::of_os(directory);
         let mut line = self.start_process(name, outputs)?;
@@ -116,6 +119,7 @@ impl Reapers {
             arguments,
             variables,
             directory,
+            account,
             control_group,
             may_gain_privileges,
         };

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
+use firesteel_host::account::Account;
 use firesteel_protocol::process::{ExitStatus, NotStarted};
 use firesteel_protocol::wire;
 use serde::de::DeserializeOwned;
@@ -25,6 +26,8 @@ pub(super) struct Start {
     /// The variables that the process gets in addition to the Worker's.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) directory: String,
+    /// The account of the process. `None`: the Worker's own.
+    pub(super) account: Option<Account>,
     pub(super) control_group: Option<ControlGroup>,
     /// Whether programs may gain privileges, for example by sudo.
     pub(super) may_gain_privileges: bool,

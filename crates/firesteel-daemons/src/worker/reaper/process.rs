@@ -79,13 +79,16 @@ pub fn run() -> io::Result<()> {
 }
 
 fn spawn(start: Start) -> Result<(Child, ProcessGroup), NotStarted> {
-    let Start { program, is_own, arguments, variables, directory, .. } = start;
+    let Start { program, is_own, arguments, variables, directory, account, .. } = start;
     let mut command = if is_own {
         let own = OwnProgram::find().map_err(|error| start::failed(StartStep::Program, &program, &error))?;
         own.command()
     } else {
         Command::new(byte_text::os(&program))
     };
+    if let Some(account) = account {
+        account.run(&mut command);
+    }
     command
         .args(arguments.iter().map(|word| byte_text::os(word)))
         .envs(variables.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))

@@ -155,6 +155,7 @@ impl Process {
             is_own: false,
             arguments: command.arguments.clone(),
             variables,
+            account: None,
         };
         let started = reapers.start(NAME, program, &directory.0, &OutputTargets { stdout, stderr }).await;
         let reaper = started.map_err(|NotStarted { failure, .. }| failure.error)?;

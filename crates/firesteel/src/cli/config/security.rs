@@ -231,12 +231,17 @@ impl Daemon<'_> {
 
     /// What programs of executors can do.
     fn executors(&mut self, settings: &WorkerSettings) {
-        if self.is_root {
+        if self.is_root && settings.run_as.is_none() {
             let what = "it runs as root, and so do the programs of all applications";
-            self.find(Grade::Open, what, "a user of its own");
+            self.find(Grade::Open, what, format!("{}=*, or a user of its own", keys::RUN_AS));
         }
-        let what = "programs of all applications run as the Worker's user: they read each other's files, and its credentials";
-        self.find(Grade::Weak, what, "applications that trust each other, or Workers for each");
+        let (whose, can) = match settings.run_as.as_deref() {
+            Some("*") => ("of a user run under one account", "can read each other's files"),
+            Some(_) => ("of all users run under one account", "can read each other's files"),
+            None => ("run under the Worker's account", "can read each other's files, and its credentials"),
+        };
+        let remedy = format!("{}=* gives each user an account", keys::RUN_AS);
+        self.find(Grade::Weak, format!("programs {whose}, and {can}"), remedy);
         if settings.may_gain_privileges {
             let what = "programs can gain privileges, for example by sudo";
             self.find(Grade::Weak, what, format!("{}=false", keys::GAIN_PRIVILEGES));
@@ -348,6 +353,15 @@ mod tests {
                 &[],
                 Open,
                 "reaches ZooKeeper",
+            ),
+            (Worker, &[], &["firesteel.worker.runAs=nobody"], &[], Weak, "and its credentials"),
+            (
+                Worker,
+                &["firesteel.worker.runAs=nobody"],
+                &["firesteel.worker.runAs=*"],
+                &[],
+                Weak,
+                "of all users",
             ),
             (Worker, &["firesteel.worker.gainPrivileges=true"], &[], &[], Weak, "by sudo"),
             (Worker, &["spark.shuffle.service.enabled=true"], &[&*secured], &[], Open, "all shuffle data"),
