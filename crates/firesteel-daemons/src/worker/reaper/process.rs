@@ -86,14 +86,18 @@ fn spawn(start: Start) -> Result<(Child, ProcessGroup), NotStarted> {
     } else {
         Command::new(byte_text::os(&program))
     };
-    if let Some(account) = account {
+    if let Some(account) = &account {
         account.run(&mut command);
     }
     command
         .args(arguments.iter().map(|word| byte_text::os(word)))
         .envs(variables.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))
         .current_dir(byte_text::path(&directory));
-    start::spawn_without_runtime(command, &program)
+    // What fails is looked for with the rights of the account.
+    match account {
+        Some(account) => account.act(|| start::spawn_without_runtime(command, &program)),
+        None => start::spawn_without_runtime(command, &program),
+    }
 }
 
 /// Waits until the child ends. Meanwhile passes signals on, and waits for adopted processes that have ended. `None`:

@@ -35,14 +35,22 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 /// The directory does not exist or cannot be entered.
 pub fn enter(path: &str) -> Result<(), NotStarted> {
     let failure = |error: String| StartFailure { step: StartStep::Directory, error };
-    match byte_text::path(path).metadata() {
-        Ok(found) if found.is_dir() => Ok(()),
+    let directory = byte_text::path(path);
+    match directory.metadata() {
+        Ok(found) if found.is_dir() => {
+            within(&directory).map_err(|error| failed(StartStep::Directory, path, &error))
+        }
         Ok(_) => Err(failure(format!("{path}: not a directory")).into()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(failure(format!("{path}: not found")).into())
         }
         Err(error) => Err(failed(StartStep::Directory, path, &error)),
     }
+}
+
+/// Whether a process may enter this directory.
+fn within(directory: &Path) -> io::Result<()> {
+    directory.join(".").metadata().map(drop)
 }
 
 /// Starts a command as the leader of its own process group. `connect` sets the command's standard streams; `connect`
@@ -129,6 +137,13 @@ fn run_by_shell(command: &Command, script: &Path) -> Command {
 pub fn not_started(command: &Command, name: &str, error: &io::Error) -> NotStarted {
     if is_shortage(error) {
         return failed(StartStep::Program, name, error);
+    }
+    // The system's error is the same one.
+    if error.kind() == io::ErrorKind::PermissionDenied
+        && let Some(directory) = command.get_current_dir()
+        && let Err(error) = within(directory)
+    {
+        return failed(StartStep::Directory, directory.display(), &error);
     }
     let words = match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {

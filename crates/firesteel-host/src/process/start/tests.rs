@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::account::Account;
 
 /// A directory with these executable files.
 fn files(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -78,6 +79,28 @@ async fn a_missing_interpreter_is_named_and_is_no_missing_program() {
             .map_err(|error| failure(StartStep::Lookup, &format!("{program}: {error}")));
         assert_eq!(output(command).await, expected, "{name}");
     }
+}
+
+#[test]
+fn a_directory_that_may_not_be_entered_is_named() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let closed = scratch.path().join("closed");
+    fs::create_dir(&closed).expect("there is room");
+    for (path, mode) in [(scratch.path(), 0o711), (&closed, 0o000)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    }
+    let path = closed.to_str().expect("it is text");
+    let denied = io::Error::from(Errno::EACCES);
+    let expected = failure(StartStep::Directory, &format!("{path}: {denied}"));
+    let mut command = Command::new("sh");
+    command.current_dir(&closed);
+    let try_it = || (enter(path), not_started(&command, "sh", &denied));
+    // Root enters all.
+    let found = match Account::find("nobody") {
+        Ok(nobody) => nobody.act(try_it),
+        Err(_) => try_it(),
+    };
+    assert_eq!(found, (Err(expected.clone()), expected));
 }
 
 #[tokio::test]
