@@ -219,3 +219,14 @@ fn a_log_whose_active_file_is_removed_or_replaced_goes_on_in_a_new_one() {
         assert!(roller.write(now, b"!").trouble.is_none(), "{name}");
     }
 }
+
+#[test]
+fn a_link_in_the_place_of_a_rolled_file_is_not_read() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let [secret, link, compressed] =
+        ["secret", "stdout--1", "stdout--1.gz"].map(|name| scratch.path().join(name));
+    fs::write(&secret, "the words of root").expect("there is room");
+    std::os::unix::fs::symlink(&secret, &link).expect("the name is free");
+    deflate(&link, &compressed).expect_err("it is a link");
+    assert!(!compressed.exists());
+}
