@@ -75,18 +75,6 @@ impl OwnDirectory {
         Ok(Self { directory, path: path.to_owned(), owner })
     }
 
-    /// Opens a directory in this one.
-    ///
-    /// # Errors
-    /// There is no directory of this name, or only a link to one, or it belongs to another user.
-    pub(crate) fn enter(&self, name: &str) -> io::Result<Self> {
-        let directory = self.find(name)?;
-        if !directory.is_own()? {
-            return Err(io::Error::other(STRANGE));
-        }
-        Ok(directory)
-    }
-
     fn find(&self, name: &str) -> io::Result<Self> {
         let path = self.path.join(name);
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
@@ -98,22 +86,22 @@ impl OwnDirectory {
         Ok(Self { directory, path, owner: self.owner })
     }
 
-    /// Whether the directory is of this process.
-    fn is_own(&self) -> io::Result<bool> {
+    /// This directory, unless it belongs to another user than this process.
+    fn if_own(self) -> io::Result<Self> {
         let owner = self.directory.metadata()?.uid();
         // A file system may give files to another owner than the user who makes them.
-        Ok(owner == geteuid().as_raw() || owner == self.owner)
+        if owner != geteuid().as_raw() && owner != self.owner {
+            return Err(io::Error::other(STRANGE));
+        }
+        Ok(self)
     }
 
     /// Makes a directory in this one unless it exists, and opens it. Its group may read it; other users cannot use it.
     ///
     /// # Errors
-    /// As [`enter`](Self::enter), or the directory cannot be made.
+    /// The directory cannot be made, or somebody has put a link or another user's directory in its place.
     pub(crate) fn make(&self, name: &str) -> io::Result<Self> {
-        match mkdirat(&self.directory, name, Mode::from_bits_truncate(SHARED_DIRECTORY)) {
-            Ok(()) | Err(Errno::EEXIST) => self.enter(name),
-            Err(error) => Err(error.into()),
-        }
+        self.make_for(name, None)
     }
 
     /// Makes a directory that belongs to this account unless it exists, and opens it. Without an account, as
@@ -122,18 +110,16 @@ impl OwnDirectory {
     /// # Errors
     /// As [`make`](Self::make), or the directory cannot be given away.
     pub(crate) fn make_for(&self, name: &str, account: Option<&Account>) -> io::Result<Self> {
-        let Some(account) = account else { return self.make(name) };
         match mkdirat(&self.directory, name, Mode::from_bits_truncate(SHARED_DIRECTORY)) {
             Ok(()) | Err(Errno::EEXIST) => {}
             Err(error) => return Err(error.into()),
         }
         let made = self.find(name)?;
+        let Some(account) = account else { return made.if_own() };
         if made.directory.metadata()?.uid() == account.user() {
             return Ok(made);
         }
-        if !made.is_own()? {
-            return Err(io::Error::other(STRANGE));
-        }
+        let made = made.if_own()?;
         account.give(&made.directory)?;
         Ok(made)
     }

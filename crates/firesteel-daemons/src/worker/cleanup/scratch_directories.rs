@@ -19,6 +19,9 @@ use nix::unistd::geteuid;
 
 use crate::files::private;
 
+/// The mode of a directory that only its owner uses.
+const PRIVATE: u32 = 0o700;
+
 /// The mode of a directory in which only its owner lists names, and everybody reaches what he knows.
 const THROUGH: u32 = 0o711;
 
@@ -62,7 +65,7 @@ impl ScratchDirectories {
         let mut errors = Vec::new();
         for directory in &self.directories {
             let path = directory.join(app.as_str());
-            match own(directory, None).and_then(|()| make_in(directory, &path, account)) {
+            match make_in(directory, &path, account) {
                 Ok(()) => made.push(path),
                 Err(error) => errors.push(format!("{}: {error}", path.display())),
             }
@@ -87,17 +90,20 @@ impl ScratchDirectories {
     }
 }
 
-/// Makes the directory of an application in that of the Worker, and gives it to this account.
+/// Makes the directory of the Worker, and in it that of an application, which is given to this account.
 fn make_in(directory: &Path, path: &Path, account: Option<&Account>) -> io::Result<()> {
-    let Some(account) = account else { return own(path, None) };
+    let Some(account) = account else {
+        return own(directory, None, PRIVATE).and_then(|()| own(path, None, PRIVATE));
+    };
+    own(directory, None, THROUGH)?;
     fs::set_permissions(directory, Permissions::from_mode(THROUGH))?;
-    own(path, Some(account.user()))?;
+    own(path, Some(account.user()), PRIVATE)?;
     lchown(path, Some(account.user()), None)
 }
 
-/// Makes a directory with its parents, unless it exists and belongs to this user, or else to that one, alone. In a
-/// place where all users may write, another user may have made the directory.
-fn own(path: &Path, or: Option<u32>) -> io::Result<()> {
+/// Makes a directory with its parents, unless it exists, belongs to this user or else to that one, and gives others no
+/// more than this mode. In a place where all users may write, another user may have made the directory.
+fn own(path: &Path, or: Option<u32>, mode: u32) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -106,8 +112,7 @@ fn own(path: &Path, or: Option<u32>) -> io::Result<()> {
             let found = fs::symlink_metadata(path)?;
             let is_own = found.uid() == geteuid().as_raw() || Some(found.uid()) == or;
             let is_own = found.is_dir() && is_own;
-            // Others may reach what is in a directory of this Worker's, but see nothing and change nothing.
-            let is_private = found.permissions().mode() & 0o066 == 0;
+            let is_private = found.permissions().mode() & 0o077 & !mode == 0;
             if is_own && is_private { Ok(()) } else { Err(error) }
         }
         made => made,
