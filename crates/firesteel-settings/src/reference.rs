@@ -167,7 +167,7 @@ Nothing starts with these, unless the value is empty or `false`: exit code 78, o
 
 /// The properties that this program (`reader`) reads. Spark's properties come first.
 pub fn of(reader: Reader) -> impl Iterator<Item = &'static Key> {
-    let all = move || keys::TABLE.iter().filter(move |key| key.readers.contains(&reader));
+    let all = move || keys::all().filter(move |key| key.readers.contains(&reader));
     all().filter(|key| key.is_sparks()).chain(all().filter(|key| !key.is_sparks()))
 }
 

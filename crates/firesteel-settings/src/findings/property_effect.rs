@@ -56,7 +56,7 @@ impl PropertyEffect {
         let row = spark_properties::find(name);
         // Only the prefix of a family is known, so the property may be a misspelt one of Firesteel's.
         if row.is_none_or(|row| row.is_family())
-            && let Some(meant) = near(name, keys::TABLE.iter().map(|key| key.name)).and_then(keys::find)
+            && let Some(meant) = near(name, keys::all().map(|key| key.name)).and_then(keys::find)
         {
             return Self::Misspelt(meant);
         }

@@ -7,18 +7,18 @@ use crate::{Properties, SettingError, WorkerSettings};
 
 #[test]
 fn every_row_is_one_sentence_about_one_property() {
-    for (at, key) in TABLE.iter().enumerate() {
+    for (at, key) in all().enumerate() {
         let Key { name, .. } = key;
         assert!(name.starts_with("spark.") || name.starts_with("firesteel."), "{name}");
         assert!(key.meaning().ends_with('.') && key.meaning().len() < 140, "{name}: {}", key.meaning());
-        assert!(TABLE[..at].iter().all(|other| matched(other.name, name).is_none()), "{name} is there twice");
+        assert!(all().take(at).all(|other| matched(other.name, name).is_none()), "{name} is there twice");
     }
 }
 
 #[test]
 fn the_table_says_the_defaults_that_the_code_has() -> Result<(), SettingError> {
     let unset = Properties::default();
-    let values = TABLE.iter().filter_map(|key| match key.default {
+    let values = all().filter_map(|key| match key.default {
         Default::Value(value) => Some(format!("{}={value}", key.name)),
         Default::Otherwise(_) => None,
     });

@@ -130,7 +130,7 @@ fn one_more_of(named: &[Named], current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn properties(current: &OsStr) -> Vec<CompletionCandidate> {
-    let keys = keys::TABLE.iter().filter(|key| !key.name.contains("NAME"));
+    let keys = keys::all().filter(|key| !key.name.contains("NAME"));
     begins(keys.map(|key| (format!("{}=", key.name), key.meaning().to_owned())).collect(), current)
 }
 
