@@ -132,6 +132,7 @@ fn start(number: u64, clock: Clock, shared: Arc<Shared>) {
         try_pause: None,
         max_disk_percent: 100,
         usage_pause: None,
+        limits: Default::default(),
         web_address: None,
         retained_executors: 1000,
         seed: number,

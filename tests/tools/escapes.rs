@@ -11,6 +11,7 @@ use firesteel_testkit::component::{Component, Readiness};
 use firesteel_testkit::processes::{children_of, command_line, signal};
 use firesteel_testkit::wait::poll;
 use firesteel_testkit::{Daemon, firesteel, run, wait_for};
+use firesteel_worker::Limits;
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
@@ -73,7 +74,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn can_have_control_groups() -> Result<(), String> {
-    ControlGroups::of_worker(&WorkerId::new(format!("worker-test-{}", std::process::id())))?;
+    ControlGroups::of_worker(
+        &WorkerId::new(format!("worker-test-{}", std::process::id())),
+        Limits::default(),
+    )?;
     (PYTHON.look)()
 }
 

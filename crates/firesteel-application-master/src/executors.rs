@@ -313,7 +313,7 @@ fn state(loss: &Loss) -> ExecutorState {
             Cause::Ended => ExecutorState::Exited(ExitStatus::SUCCESS),
             Cause::DriverStopping => ExecutorState::Killed(None),
             Cause::OverMemory { .. } => {
-                ExecutorState::Lost(LossReason::OverMemory { why: words(&loss.to_string()) })
+                ExecutorState::Lost(LossReason::OverLimit { why: words(&loss.to_string()) })
             }
             Cause::Failed(status) if SIGNALS.contains(status) => {
                 ExecutorState::Exited(ExitStatus::Signal(*status - 128))

@@ -224,6 +224,12 @@ table! {
     /// Used part of the work directory's disk, in percent, above which the Worker is given nothing new; 100 for no
     /// limit.
     MAX_DISK_USAGE: "firesteel.worker.maxDiskUsage", [Worker], Value("95");
+    /// An executor or cluster driver with more memory than granted and this part of it (at least 384 MiB) is killed.
+    WORKER_OVERHEAD_FACTOR: "firesteel.worker.memoryOverheadFactor", [Worker], Otherwise("no limit");
+    /// An executor or cluster driver with more threads than this is killed, or gets no more from the kernel.
+    MAX_THREADS: "firesteel.worker.maxThreads", [Worker], Otherwise("no limit");
+    /// An executor or cluster driver whose output and scratch files are longer than this is killed.
+    MAX_DISK_SIZE: "firesteel.worker.maxDiskSize", [Worker], Otherwise("no limit");
     /// Spark installations, separated by commas; a Spark executor uses the first one that matches its driver's release.
     SPARK_HOMES: "firesteel.worker.sparkHomes", [Worker], Otherwise("$SPARK_HOME");
     /// Directories for the scratch files of Spark's executors, separated by commas.

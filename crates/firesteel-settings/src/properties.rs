@@ -279,6 +279,16 @@ impl Properties {
         })
     }
 
+    /// A number greater than 0, by which an amount is multiplied.
+    ///
+    /// # Errors
+    /// The value is anything else.
+    pub fn factor(&self, key: &str) -> Result<Option<f64>, SettingError> {
+        let positive =
+            |text: &str| text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
+        self.read(key, "a number greater than 0, such as 0.1", positive)
+    }
+
     /// A number of cores, at least one.
     ///
     /// # Errors

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use firesteel_placement::MiB;
 use firesteel_protocol::address::Address;
-use firesteel_protocol::messages::WorkerDescription;
+use firesteel_protocol::messages::{ExceededLimit, WorkerDescription};
+
+use crate::ProcessMeasurement;
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -28,6 +31,8 @@ pub struct Config {
     pub max_disk_percent: u64,
     /// The pause between two measurements of usage. `None`: no measurements.
     pub usage_pause: Option<Duration>,
+    /// How much executors and cluster drivers may use. They are held to it by the measurements.
+    pub limits: Limits,
     /// The URL at which the Worker serves HTTP. `None`: it does not serve HTTP.
     pub web_address: Option<String>,
     /// `spark.worker.ui.retainedExecutors`: the number of ended executors that the Worker remembers, at least one.
@@ -35,6 +40,53 @@ pub struct Config {
     pub retained_executors: usize,
     /// The seed of the random generator for the pauses between attempts to register.
     pub seed: u64,
+}
+
+/// How much an executor or a cluster driver may use with all of its processes. By default there is no limit, as in
+/// Spark.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// `firesteel.worker.memoryOverheadFactor`: the memory beyond the granted one, as a fraction of it.
+    pub memory_overhead: Option<f64>,
+    /// `firesteel.worker.maxThreads`: the number of threads.
+    pub threads: Option<u64>,
+    /// `firesteel.worker.maxDiskSize`: the total length of the files in its directory, and of its part of the
+    /// application's scratch directories, in bytes.
+    pub disk: Option<u64>,
+}
+
+/// The least memory that an executor may use beyond the granted one. Spark on YARN, 4.0.1, adds as much.
+const LEAST_OVERHEAD: MiB = MiB(384);
+
+impl Limits {
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// How many bytes of memory a process may use that was granted this memory.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "memory is below 2^52 MiB"
+    )]
+    pub fn memory(&self, granted: MiB) -> Option<u64> {
+        let overhead = MiB((granted.0 as f64 * self.memory_overhead?) as i64).max(LEAST_OVERHEAD);
+        u64::try_from((granted + overhead).0).ok()?.checked_mul(1 << 20)
+    }
+
+    /// The limit that a process exceeds which was granted this memory.
+    pub(crate) fn exceeded(&self, granted: MiB, measured: &ProcessMeasurement) -> Option<ExceededLimit> {
+        let ProcessMeasurement { memory, threads, disk, cpu_millis: _ } = *measured;
+        let over = |used: u64, allowed: Option<u64>| Some((used, allowed.filter(|allowed| used > *allowed)?));
+        over(memory, self.memory(granted))
+            .map(|(used, allowed)| ExceededLimit::Memory { used, allowed })
+            .or_else(|| {
+                over(threads, self.threads).map(|(used, allowed)| ExceededLimit::Threads { used, allowed })
+            })
+            .or_else(|| over(disk?, self.disk).map(|(used, allowed)| ExceededLimit::Disk { used, allowed }))
+    }
 }
 
 /// When directories of ended applications and executors are removed.

@@ -70,6 +70,8 @@ pub enum Effect {
         executors: Vec<(ExecutorKey, u32)>,
         /// The cluster drivers, and the ids of their processes.
         drivers: Vec<(DriverId, u32)>,
+        /// Whether to also measure their files.
+        disk: bool,
     },
     /// Find directories of applications and cluster drivers that are no longer written to. Leads to `StaleFound`.
     FindStale {

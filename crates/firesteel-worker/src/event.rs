@@ -54,12 +54,11 @@ pub enum Event {
         /// Why the start failed, and what is at fault.
         why: NotStarted,
     },
-    /// The processor time of an executor's whole process tree. This event comes just before the end of the process is
-    /// reported.
+    /// What is known of an executor's whole process tree after its end. This event comes just before the end of the
+    /// process is reported.
     ExecutorMeasured {
         executor: ExecutorKey,
-        /// The processor time, user and system, in milliseconds.
-        cpu_millis: u64,
+        last: LastMeasurement,
     },
     /// An executor's process ended, and none of its descendants is left.
     RunnerExited {
@@ -74,11 +73,10 @@ pub enum Event {
         driver: DriverId,
         why: NotStarted,
     },
-    /// The processor time of a cluster driver's whole process tree. This event comes just before the end of the process
-    /// is reported.
+    /// The same of a cluster driver's whole process tree.
     DriverMeasured {
         driver: DriverId,
-        cpu_millis: u64,
+        last: LastMeasurement,
     },
     DriverExited {
         driver: DriverId,
@@ -136,6 +134,20 @@ pub struct ProcessMeasurement {
     pub cpu_millis: u64,
     /// The memory in RAM of the process and its descendants, in bytes.
     pub memory: u64,
+    /// The threads of the process and its descendants.
+    pub threads: u64,
+    /// The total length of its files, in bytes. `None`: that was not asked for.
+    pub disk: Option<u64>,
+}
+
+/// What is known of a process and its descendants when they have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LastMeasurement {
+    /// The processor time, user and system, in milliseconds.
+    pub cpu_millis: u64,
+    /// Whether the kernel killed one of them, because all together needed more memory than their control group may
+    /// have.
+    pub is_out_of_memory: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

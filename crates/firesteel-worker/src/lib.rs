@@ -36,11 +36,11 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
-pub use config::{Cleanup, Config};
+pub use config::{Cleanup, Config, Limits};
 pub use effect::{DriverPlan, Effect, ExecutorPlan, Exit, Outbound};
 pub use event::{
-    EarlierDirectory, Event, Inbound, LogRead, MachineMeasurement, Measurement, ProcessMeasurement,
-    StartTried,
+    EarlierDirectory, Event, Inbound, LastMeasurement, LogRead, MachineMeasurement, Measurement,
+    ProcessMeasurement, StartTried,
 };
 pub use note::Note;
 pub use reason::Reason;
@@ -231,10 +231,8 @@ impl Machine for Worker {
                 self.on_runner_started(now, executor, pid);
             }
             Event::RunnerFailed { executor, why } => self.on_runner_failed(now, executor, why),
-            Event::ExecutorMeasured { executor, cpu_millis } => {
-                self.on_executor_measured(executor, cpu_millis);
-            }
-            Event::DriverMeasured { driver, cpu_millis } => self.on_driver_measured(driver, cpu_millis),
+            Event::ExecutorMeasured { executor, last } => self.on_executor_measured(executor, last),
+            Event::DriverMeasured { driver, last } => self.on_driver_measured(driver, last),
             Event::RunnerExited { executor, status } => {
                 self.on_runner_exited(executor, status);
             }

@@ -7,7 +7,7 @@ use firesteel_protocol::NoteLevel;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId};
 use firesteel_protocol::master_search::leadership::LeaderConflict;
-use firesteel_protocol::messages::{DriverState, ExecutorState, RefusedRegistration};
+use firesteel_protocol::messages::{DriverState, ExceededLimit, ExecutorState, RefusedRegistration};
 use firesteel_protocol::process::ExitStatus;
 
 /// A line of the log: its level, its text and its fields.
@@ -75,6 +75,8 @@ pub enum Note {
     KillUnknown { executor: ExecutorKey },
     #[note(Warn, "executor {executor} did not end after SIGTERM: sending SIGKILL")]
     GraceOver { executor: ExecutorKey },
+    #[note(Warn, "killing executor {executor}: {exceeded}")]
+    ExecutorExceeds { executor: ExecutorKey, exceeded: ExceededLimit },
     /// A process is reported for an executor that this Worker does not run, or its start is reported twice.
     #[note(
         Warn,
@@ -107,6 +109,8 @@ pub enum Note {
     DriverKillUnknown { driver: DriverId },
     #[note(Warn, "{driver} did not end after SIGTERM: sending SIGKILL")]
     DriverGraceOver { driver: DriverId },
+    #[note(Warn, "killing {driver}: {exceeded}")]
+    DriverExceeds { driver: DriverId, exceeded: ExceededLimit },
     /// A process is reported for a cluster driver that this Worker does not run, or its start is reported twice.
     #[note(
         Warn,

@@ -2,12 +2,14 @@
 //!
 //! The daemon measures from time to time, and the Master gets a report of each measurement.
 
+use firesteel_placement::MiB;
 use firesteel_protocol::ids::{DriverId, ExecutorKey, PeerId};
-use firesteel_protocol::messages::{WorkerReport, WorkerToMaster};
+use firesteel_protocol::messages::{ExceededLimit, WorkerReport, WorkerToMaster};
+use firesteel_protocol::process::Signal;
 use firesteel_protocol::time::Timestamp;
 
 use super::effect::send;
-use super::{Effect, Measurement, Worker};
+use super::{Effect, LastMeasurement, Measurement, Note, Worker};
 
 impl Worker {
     /// Plans the next measurement, if the settings ask for measurements.
@@ -21,7 +23,11 @@ impl Worker {
         }
         let executors = self.executors.view().into_iter().filter_map(|it| Some((it.executor, it.pid?)));
         let drivers = self.drivers.view().into_iter().filter_map(|it| Some((it.driver, it.pid?)));
-        self.effects.push(Effect::Measure { executors: executors.collect(), drivers: drivers.collect() });
+        self.effects.push(Effect::Measure {
+            executors: executors.collect(),
+            drivers: drivers.collect(),
+            disk: self.config.limits.disk.is_some(),
+        });
     }
 
     /// Handles a measurement. Leaves out processes that have ended meanwhile, because their ends are already reported.
@@ -29,24 +35,61 @@ impl Worker {
         self.plan_measurement(now);
         measurement.executors.retain(|(executor, _)| self.executors.lives(executor));
         measurement.drivers.retain(|(driver, _)| self.drivers.lives(driver));
+        self.end_what_exceeds(&measurement);
         self.usage.take_in(now, measurement);
         if let Some(peer) = self.registration.master() {
             self.report(peer);
         }
     }
 
-    /// Handles the processor time of an executor that has ended.
-    pub(super) fn on_executor_measured(&mut self, executor: ExecutorKey, cpu_millis: u64) {
-        if self.config.usage_pause.is_some() && self.executors.lives(&executor) {
-            self.usage.note_executor_time(executor, cpu_millis);
+    /// Kills executors and cluster drivers that use more than the limits allow. Their ends count as ends by themselves,
+    /// so supervised drivers are started again.
+    fn end_what_exceeds(&mut self, measurement: &Measurement) {
+        let limits = self.config.limits;
+        for (executor, measured) in &measurement.executors {
+            let granted = self.executors.memory(executor);
+            if let Some(exceeded) = granted.and_then(|granted| limits.exceeded(granted, measured))
+                && self.usage.executor_exceeds(executor.clone(), exceeded)
+            {
+                self.effects.note(Note::ExecutorExceeds { executor: executor.clone(), exceeded });
+                let (executor, signal) = (executor.clone(), Signal::Kill);
+                self.effects.push(Effect::SignalExecutor { executor, signal });
+            }
+        }
+        for (driver, measured) in &measurement.drivers {
+            let granted = self.drivers.memory(driver);
+            if let Some(exceeded) = granted.and_then(|granted| limits.exceeded(granted, measured))
+                && self.usage.driver_exceeds(driver.clone(), exceeded)
+            {
+                self.effects.note(Note::DriverExceeds { driver: driver.clone(), exceeded });
+                let (driver, signal) = (driver.clone(), Signal::Kill);
+                self.effects.push(Effect::SignalDriver { driver, signal });
+            }
         }
     }
 
-    /// Handles the processor time of a cluster driver's process that has ended.
-    pub(super) fn on_driver_measured(&mut self, driver: DriverId, cpu_millis: u64) {
-        if self.config.usage_pause.is_some() && self.drivers.lives(&driver) {
-            self.usage.note_driver_time(driver, cpu_millis);
+    /// Handles what is known of an executor that has ended.
+    pub(super) fn on_executor_measured(&mut self, executor: ExecutorKey, last: LastMeasurement) {
+        let Some(granted) = self.executors.memory(&executor) else { return };
+        if self.config.usage_pause.is_some() {
+            let exceeded = self.exceeded_in_group(granted, last);
+            self.usage.note_executor_end(executor, last.cpu_millis, exceeded);
         }
+    }
+
+    /// Handles what is known of a cluster driver's process that has ended.
+    pub(super) fn on_driver_measured(&mut self, driver: DriverId, last: LastMeasurement) {
+        let Some(granted) = self.drivers.memory(&driver) else { return };
+        if self.config.usage_pause.is_some() {
+            let exceeded = self.exceeded_in_group(granted, last);
+            self.usage.note_driver_end(driver, last.cpu_millis, exceeded);
+        }
+    }
+
+    /// The limit of its control group for which the kernel killed a process that was granted this memory.
+    fn exceeded_in_group(&self, granted: MiB, last: LastMeasurement) -> Option<ExceededLimit> {
+        let allowed = self.config.limits.memory(granted).filter(|_| last.is_out_of_memory)?;
+        Some(ExceededLimit::MemoryOfGroup { allowed })
     }
 
     pub(super) fn report_if_any(&mut self, peer: PeerId) {

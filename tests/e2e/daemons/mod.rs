@@ -8,6 +8,7 @@ mod decommission;
 pub(super) mod hosts;
 mod http;
 mod https;
+mod limits;
 mod older_state;
 mod recovery;
 mod service_manager;

@@ -176,11 +176,6 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
         "Container",
         "Workers have no containers: an ApplicationMaster would have to be the Master",
     ),
-    (
-        "LossReason",
-        "OverMemory",
-        "Workers do not watch memory: an ApplicationMaster would have to be the Master",
-    ),
     ("RefusedExecutor", "Unannounced", "4,096 executors would have to wait for the Master to tell of them"),
     ("master note", "StateIsOlder", "no Master is started with an older state: that is another world"),
     (

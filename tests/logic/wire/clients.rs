@@ -212,7 +212,7 @@ fn cluster_drivers(record: &mut Record) {
         DriverState::Killed(Some(ExitStatus::Signal(15))),
         DriverState::Failed(ExitStatus::Code(3)),
         DriverState::Error(DriverError::NotStarted(failure)),
-        DriverState::Error(DriverError::WorkerLost(LossReason::Disconnected)),
+        DriverState::Error(DriverError::Lost(LossReason::Disconnected)),
         DriverState::Error(DriverError::WorkerStopped),
     ] {
         let report = DriverReport::new(driver.clone(), state);
@@ -264,14 +264,14 @@ fn history(record: &mut Record, application: &ApplicationView) {
     let now = Timestamp::from_millis(1_795_209_755_045);
     let from = HistoryCursor { ended: now, what: PastNumber::Application(300) };
     record.add("client-to-master", &ClientToMaster::RequestHistory { from });
-    let used = vec![(ExecutorId(3), Used { cpu_millis: 300, peak_memory: 1 << 20 })];
+    let used = vec![(ExecutorId(3), Used { cpu_millis: 300, peak_memory: 1 << 20, exceeded: None })];
     let past = PastApplication { number: 2, view: application.clone(), used };
     let rows = vec![
         PastRow::Application(Box::new(past)),
         PastRow::Driver {
             number: 300,
             view: Box::new(driver_view()),
-            used: Some(Used { cpu_millis: 700, peak_memory: 1 << 20 }),
+            used: Some(Used { cpu_millis: 700, peak_memory: 1 << 20, exceeded: None }),
         },
     ];
     let next = Some(HistoryCursor { ended: now, what: PastNumber::Driver(301) });

@@ -124,7 +124,7 @@ fn executor_states() -> [ExecutorState; 13] {
         ExecutorState::Lost(LossReason::LaunchLost),
         ExecutorState::Lost(LossReason::Preempted { by: AppId::new("app-2") }),
         ExecutorState::Lost(LossReason::Container { why: "preempted".to_owned() }),
-        ExecutorState::Lost(LossReason::OverMemory { why: "2.1 GB of 2 GB".to_owned() }),
+        ExecutorState::Lost(LossReason::OverLimit { why: "2.1 GB of 2 GB".to_owned() }),
         ExecutorState::Lost(LossReason::Unanswered),
         ExecutorState::Lost(LossReason::CannotStart { why: "no space".to_owned() }),
         ExecutorState::Exited(ExitStatus::Signal(9)),
@@ -184,10 +184,18 @@ fn workers(record: &mut Record) {
         record.add("worker-to-master", &WorkerToMaster::ExecutorStateChanged(report));
     }
     record.add("worker-to-master", &WorkerToMaster::WorkerReported(Box::new(report())));
-    let used = Some(Used { cpu_millis: 700, peak_memory: 1 << 20 });
-    let state = ExecutorState::Exited(ExitStatus::SUCCESS);
-    let ended = ExecutorReport { executor: key(), state, used };
-    record.add("worker-to-master", &WorkerToMaster::ExecutorStateChanged(ended));
+    let used = Some(Used { cpu_millis: 700, peak_memory: 1 << 20, exceeded: None });
+    for (status, exceeded) in [
+        (ExitStatus::SUCCESS, None),
+        (ExitStatus::Signal(9), Some(ExceededLimit::Memory { used: 5 << 20, allowed: 4 << 20 })),
+        (ExitStatus::Signal(9), Some(ExceededLimit::MemoryOfGroup { allowed: 4 << 20 })),
+        (ExitStatus::Signal(9), Some(ExceededLimit::Threads { used: 41, allowed: 40 })),
+        (ExitStatus::Signal(9), Some(ExceededLimit::Disk { used: 5 << 20, allowed: 4 << 20 })),
+    ] {
+        let used = used.map(|used| Used { exceeded, ..used });
+        let ended = ExecutorReport { executor: key(), state: ExecutorState::Exited(status), used };
+        record.add("worker-to-master", &WorkerToMaster::ExecutorStateChanged(ended));
+    }
     let driver = DriverId::new("driver-1");
     let ended = DriverReport { driver: driver.clone(), state: DriverState::Finished, used };
     record.add("worker-to-master", &WorkerToMaster::DriverStateChanged(ended));

@@ -239,7 +239,7 @@ fn a_status_says_where_a_driver_runs_and_why_it_could_not_be_started() {
     });
     assert_eq!(status(DriverState::Running), expected);
     expected["driverState"] = "ERROR".into();
-    let lost = DriverState::Error(DriverError::WorkerLost(LossReason::Disconnected));
+    let lost = DriverState::Error(DriverError::Lost(LossReason::Disconnected));
     assert_eq!(status(lost), expected);
     let failure = StartFailure { step: StartStep::Files, error: "/x.jar: No such file".to_owned() };
     let message = format!("Exception from the cluster:\n{failure}");

@@ -16,7 +16,7 @@ fn every_end_is_told_with_its_reason() {
     let failed = |step, error: &str| ExecutorState::Failed(StartFailure { step, error: error.to_owned() });
     let container_lost = |why: &str| ExecutorState::Lost(LossReason::Container { why: why.to_owned() });
     let over = "1.2 GB of 1 GB physical memory used. Killing container.";
-    let over_memory = ExecutorState::Lost(LossReason::OverMemory {
+    let over_memory = ExecutorState::Lost(LossReason::OverLimit {
         why: format!("it used more physical memory than its container has: 1.2 GB of 1 GB: {over}"),
     });
     for (status, diagnostics, expected) in [
@@ -37,13 +37,13 @@ fn every_end_is_told_with_its_reason() {
                     Effect::Send {
                         message:
                             Outbound::Driver(MasterToDriver::ExecutorUpdated {
-                                state: ExecutorState::Lost(LossReason::OverMemory { why }),
+                                state: ExecutorState::Lost(LossReason::OverLimit { why }),
                                 ..
                             }),
                         ..
                     },
                 ],
-                ExecutorState::Lost(LossReason::OverMemory { .. }),
+                ExecutorState::Lost(LossReason::OverLimit { .. }),
             ) => assert!(why.contains("1.2 GB of 1 GB"), "{why}"),
             _ => assert_eq!(effects, [updated(0, expected)], "{status}"),
         }

@@ -105,7 +105,7 @@ impl Story {
         let first = self.submit(client);
         let again = launched(&self.report_driver(&first, DriverState::Submitted));
         let (worker, driver) = again;
-        let used = Some(Used { cpu_millis: 5, peak_memory: 2 << 20 });
+        let used = Some(Used { cpu_millis: 5, peak_memory: 2 << 20, exceeded: None });
         let report = DriverReport { driver, state: DriverState::Finished, used };
         self.worker(worker, WorkerToMaster::DriverStateChanged(report));
         let by = Requester::new("a test", Rights::Admin);

@@ -214,6 +214,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         java,
         reapers: reapers.clone(),
         accounts,
+        limits: options.settings.limits,
         rolling: options.settings.rolling,
         removed_bytes: Arc::default(),
         spark_secrets,
@@ -295,7 +296,7 @@ fn control_groups(settings: &WorkerSettings, worker: &WorkerId) -> Option<Contro
     if !settings.control_groups {
         return None;
     }
-    match ControlGroups::of_worker(worker) {
+    match ControlGroups::of_worker(worker, settings.limits) {
         Ok(groups) => {
             tracing::info!("each executor gets a control group in {}", groups.path().display());
             Some(groups)
@@ -337,7 +338,8 @@ fn config(
         cleanup: options.settings.cleanup,
         try_pause: Some(Duration::from_secs(5)),
         max_disk_percent: options.settings.max_disk_percent,
-        usage_pause: Some(Duration::from_secs(5)),
+        usage_pause: Some(Duration::from_secs(if options.settings.limits.is_any() { 1 } else { 5 })),
+        limits: options.settings.limits,
         web_address,
         retained_executors: options.settings.retained_executors,
         // The standard library's random keys make a different seed for each Worker.

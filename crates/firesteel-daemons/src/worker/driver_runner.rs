@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::{DriverId, WorkerId};
 use firesteel_protocol::process::{ExitStatus, NotStarted, StartFailure, StartStep};
 use firesteel_spark::cluster_driver::SparkDriver;
-use firesteel_worker::{DriverPlan, Event};
+use firesteel_worker::{DriverPlan, Event, LastMeasurement};
 
 use super::environment;
 use super::header::driver_header;
@@ -32,6 +33,10 @@ pub fn start_driver(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<
 impl Run for DriverPlan {
     fn name(&self) -> String {
         self.driver.to_string()
+    }
+
+    fn granted(&self) -> (Cores, MiB) {
+        (self.cores, self.memory)
     }
 
     fn environment(&self) -> &BTreeMap<String, String> {
@@ -57,8 +62,8 @@ impl Run for DriverPlan {
         Event::DriverStarted { driver: self.driver.clone(), pid }
     }
 
-    fn measured(&self, cpu_millis: u64) -> Event {
-        Event::DriverMeasured { driver: self.driver.clone(), cpu_millis }
+    fn measured(&self, last: LastMeasurement) -> Event {
+        Event::DriverMeasured { driver: self.driver.clone(), last }
     }
 
     fn ended(&self, status: ExitStatus, _is_own: bool) -> Event {

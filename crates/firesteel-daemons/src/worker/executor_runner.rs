@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::ExecutorKey;
 use firesteel_protocol::messages::{LogAuthor, Stream, TaskDirectory};
 use firesteel_protocol::process::executor_command::ExecutorCommand;
 use firesteel_protocol::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
-use firesteel_worker::{Event, ExecutorPlan};
+use firesteel_worker::{Event, ExecutorPlan, LastMeasurement};
 
 use super::cleanup::executor_directories;
 use super::environment;
@@ -52,6 +53,10 @@ impl Run for ExecutorPlan {
         self.executor.to_string()
     }
 
+    fn granted(&self) -> (Cores, MiB) {
+        (self.cores, self.memory)
+    }
+
     fn environment(&self) -> &BTreeMap<String, String> {
         self.command.environment()
     }
@@ -81,8 +86,8 @@ impl Run for ExecutorPlan {
         Event::RunnerStarted { executor: self.executor.clone(), pid }
     }
 
-    fn measured(&self, cpu_millis: u64) -> Event {
-        Event::ExecutorMeasured { executor: self.executor.clone(), cpu_millis }
+    fn measured(&self, last: LastMeasurement) -> Event {
+        Event::ExecutorMeasured { executor: self.executor.clone(), last }
     }
 
     fn ended(&self, status: ExitStatus, is_own: bool) -> Event {

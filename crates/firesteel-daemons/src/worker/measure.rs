@@ -7,9 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use firesteel_host::table::{Stat, processes};
-use firesteel_protocol::ids::{DriverId, ExecutorKey};
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey};
 use firesteel_worker::{MachineMeasurement, Measurement, ProcessMeasurement};
 use nix::unistd::{SysconfVar, sysconf};
+
+use super::cleanup::executor_directories::bytes_below;
+use super::cleanup::scratch_directories::ScratchDirectories;
+use super::work_directory::WorkDirectory;
 
 /// The maximum number of ancestors of a process that are examined.
 const MOST_ANCESTORS: usize = 64;
@@ -18,15 +22,23 @@ fn millis(ticks: u64) -> u64 {
     ticks.saturating_mul(1000) / system(SysconfVar::CLK_TCK, 100).max(1)
 }
 
-/// For each of these first processes of executors, the total ticks and the total pages of the executor. The ticks
-/// include those of ended processes, for which their parents or the reaper have waited.
-fn sums(all: &BTreeMap<u32, Stat>, first: &[u32]) -> BTreeMap<u32, (u64, u64)> {
+/// What the processes of an executor have together. The ticks include those of ended processes, for which their parents
+/// or the reaper have waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    ticks: u64,
+    threads: u64,
+    pages: u64,
+}
+
+/// The sum of each executor with one of these first processes.
+fn sums(all: &BTreeMap<u32, Stat>, first: &[u32]) -> BTreeMap<u32, Sum> {
     let own = std::process::id();
     let reaper = |pid: &u32| Some((all.get(pid)?.parent, *pid));
     // If the reaper was killed, the Worker is the parent.
     let reapers: BTreeMap<u32, u32> =
         first.iter().filter_map(reaper).filter(|(pid, _)| *pid != own).collect();
-    let mut sums: BTreeMap<u32, (u64, u64)> = reapers.values().map(|pid| (*pid, (0, 0))).collect();
+    let mut sums: BTreeMap<u32, Sum> = reapers.values().map(|pid| (*pid, Sum::default())).collect();
     if sums.is_empty() {
         return sums;
     }
@@ -35,12 +47,44 @@ fn sums(all: &BTreeMap<u32, Stat>, first: &[u32]) -> BTreeMap<u32, (u64, u64)> {
         let reaper = ancestors.take(MOST_ANCESTORS).find(|pid| reapers.contains_key(pid));
         let first = reaper.and_then(|reaper| reapers.get(&reaper));
         if let Some(sum) = first.and_then(|first| sums.get_mut(first)) {
-            sum.0 += stat.ticks;
-            // The memory of the reaper is not that of the executor.
-            sum.1 += if reaper == Some(*pid) { 0 } else { stat.pages };
+            sum.ticks += stat.ticks;
+            // The memory and the thread of the reaper are not the executor's.
+            if reaper != Some(*pid) {
+                sum.threads += stat.threads;
+                sum.pages += stat.pages;
+            }
         }
     }
     sums
+}
+
+/// Where the files of executors and cluster drivers are.
+pub(super) struct FilesOnDisk {
+    pub(super) work: WorkDirectory,
+    pub(super) scratch: ScratchDirectories,
+}
+
+impl FilesOnDisk {
+    /// The total length of the files of each executor: those in its directory, and an equal part of those in the
+    /// scratch directories of its application, which do not show whose they are.
+    fn of_executors<'a>(
+        &self,
+        executors: impl Iterator<Item = &'a ExecutorKey>,
+    ) -> BTreeMap<ExecutorKey, u64> {
+        let mut by_app: BTreeMap<&AppId, Vec<&ExecutorKey>> = BTreeMap::new();
+        executors.for_each(|key| by_app.entry(&key.app).or_default().push(key));
+        let of_app = |(app, executors): (&AppId, Vec<&ExecutorKey>)| {
+            let scratch = self.scratch.of_app(app).iter().map(|path| bytes_below(path)).sum::<u64>();
+            let part = scratch / executors.len() as u64;
+            let own = |key: &ExecutorKey| bytes_below(&self.work.of_executor(key));
+            executors.into_iter().map(|key| (key.clone(), own(key).saturating_add(part))).collect::<Vec<_>>()
+        };
+        by_app.into_iter().flat_map(of_app).collect()
+    }
+
+    fn of_driver(&self, driver: &DriverId) -> u64 {
+        bytes_below(&self.work.of_driver(driver))
+    }
 }
 
 /// The value of this line of `/proc/meminfo`, in bytes.
@@ -75,20 +119,34 @@ fn system(variable: SysconfVar, usual: u64) -> u64 {
 }
 
 /// Measures the machine, and these executors and cluster drivers, each with the id of its process. A measurement takes
-/// some milliseconds.
-pub(super) fn measure(executors: Vec<(ExecutorKey, u32)>, drivers: Vec<(DriverId, u32)>) -> Measurement {
+/// some milliseconds, and longer if `files` are measured, too.
+pub(super) fn measure(
+    executors: Vec<(ExecutorKey, u32)>,
+    drivers: Vec<(DriverId, u32)>,
+    files: Option<&FilesOnDisk>,
+) -> Measurement {
     let page = system(SysconfVar::PAGE_SIZE, 4096);
     let wanted: Vec<u32> =
         executors.iter().map(|(_, pid)| *pid).chain(drivers.iter().map(|(_, pid)| *pid)).collect();
     let sums = if wanted.is_empty() { BTreeMap::new() } else { sums(&processes(), &wanted) };
-    let of = |pid: u32| {
-        let (ticks, pages) = *sums.get(&pid)?;
-        Some(ProcessMeasurement { cpu_millis: millis(ticks), memory: pages.saturating_mul(page) })
+    let of = |pid: u32, disk: Option<u64>| {
+        let Sum { ticks, threads, pages } = *sums.get(&pid)?;
+        let (cpu_millis, memory) = (millis(ticks), pages.saturating_mul(page));
+        Some(ProcessMeasurement { cpu_millis, memory, threads, disk })
     };
+    let of_executors = files.map(|files| files.of_executors(executors.iter().map(|(key, _)| key)));
+    let of_executor = |key: &ExecutorKey| of_executors.as_ref()?.get(key).copied();
+    let of_driver = |id: &DriverId| files.map(|files| files.of_driver(id));
     Measurement {
         machine: machine(millis),
-        executors: executors.into_iter().filter_map(|(executor, pid)| Some((executor, of(pid)?))).collect(),
-        drivers: drivers.into_iter().filter_map(|(driver, pid)| Some((driver, of(pid)?))).collect(),
+        executors: executors
+            .into_iter()
+            .filter_map(|(executor, pid)| Some((executor.clone(), of(pid, of_executor(&executor))?)))
+            .collect(),
+        drivers: drivers
+            .into_iter()
+            .filter_map(|(driver, pid)| Some((driver.clone(), of(pid, of_driver(&driver))?)))
+            .collect(),
     }
 }
 
@@ -98,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_process_belongs_to_the_executor_from_whose_reaper_it_descends() {
-        let stat = |parent| Stat { parent, ticks: 1, pages: 10 };
+        let stat = |parent| Stat { parent, ticks: 1, threads: 2, pages: 10 };
         let all = BTreeMap::from([
             (1, stat(0)),
             (5, stat(1)),
@@ -117,7 +175,10 @@ mod tests {
             // Its reaper was killed, and this process has adopted it.
             (40, stat(std::process::id())),
         ]);
-        let expected = BTreeMap::from([(11, (5, 40)), (21, (2, 10))]);
+        let expected = BTreeMap::from([
+            (11, Sum { ticks: 5, threads: 8, pages: 40 }),
+            (21, Sum { ticks: 2, threads: 2, pages: 10 }),
+        ]);
         assert_eq!(sums(&all, &[11, 21, 40, 99]), expected);
         assert_eq!(sums(&all, &[]), BTreeMap::new());
     }
@@ -134,7 +195,7 @@ mod tests {
     #[test]
     fn this_process_uses_something() {
         let key = ExecutorKey { app: firesteel_protocol::ids::AppId::new("a"), executor: Default::default() };
-        let measured = measure(vec![(key.clone(), std::process::id())], Vec::new());
+        let measured = measure(vec![(key.clone(), std::process::id())], Vec::new(), None);
         let [(measured_key, process)] = &measured.executors[..] else { panic!("{measured:?}") };
         assert!(*measured_key == key && process.memory > 1 << 20, "{process:?}");
         let machine = measured.machine.expect("there is a /proc");

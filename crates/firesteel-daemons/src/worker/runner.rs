@@ -13,16 +13,18 @@ use std::sync::Arc;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::Introduction;
+use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::process::{Command, ExitStatus, NotStarted, Placeholder, Signal};
 use firesteel_settings::rolling::Rolling;
-use firesteel_worker::Event;
+use firesteel_worker::{Event, LastMeasurement, Limits};
 use tokio::sync::mpsc;
 
 use super::accounts::Accounts;
 use super::java::Java;
 use super::log::{Appender, RemovedBytesTable, Roller};
+use super::reaper::control_group::GroupLimits;
 use super::reaper::handle::{Ended, Program, Reaper, Reapers};
 use super::work_directory::WorkDirectory;
 use crate::spark::authentication::HostedSecrets;
@@ -41,6 +43,7 @@ pub struct RunnerContext {
     pub java: Java,
     pub reapers: Reapers,
     pub accounts: Accounts,
+    pub limits: Limits,
     /// How the logs of executors are rolled; `None` if they are not rolled.
     pub rolling: Option<Rolling>,
     pub removed_bytes: Arc<RemovedBytesTable>,
@@ -86,6 +89,9 @@ pub(super) trait Run: Send + Sync + 'static {
     /// The name of the executor or cluster driver, which is unique on the Worker.
     fn name(&self) -> String;
 
+    /// The cores and the memory that it was granted.
+    fn granted(&self) -> (Cores, MiB);
+
     /// The variables of its own command.
     fn environment(&self) -> &BTreeMap<String, String>;
 
@@ -95,8 +101,8 @@ pub(super) trait Run: Send + Sync + 'static {
 
     fn started(&self, pid: u32) -> Event;
 
-    /// The event that reports the processor time of the process and of all of its descendants.
-    fn measured(&self, cpu_millis: u64) -> Event;
+    /// The event that reports what is known of the process and of all of its descendants after their end.
+    fn measured(&self, last: LastMeasurement) -> Event;
 
     /// The event that the process and all of its descendants have ended. `is_own`: the process ran the Worker's own
     /// program.
@@ -136,14 +142,14 @@ pub(super) async fn run(
     };
     // If the owner has ended, the reaper ends the process.
     let _ = inbox.send(what.started(reaper.pid())).await;
-    let Ended { status, cpu_millis } = loop {
+    let Ended { status, last } = loop {
         tokio::select! {
             ended = reaper.ended() => break ended,
             Some(signal) = signals.recv() => reaper.signal(signal),
         }
     };
-    if let Some(cpu_millis) = cpu_millis {
-        let _ = inbox.send(what.measured(cpu_millis)).await;
+    if let Some(last) = last {
+        let _ = inbox.send(what.measured(last)).await;
     }
     for appender in appenders {
         appender.finish().await;
@@ -168,7 +174,8 @@ async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Sta
     let (account, prepared) = preparing.await.expect("preparing a process does not panic")?;
     let Prepared { command, directory, variables, outputs, pipes } = prepared;
     let ChildCommand { words: Command { program, arguments, environment: _ }, is_own } = command;
-    let program = Program { path: program, is_own, arguments, variables, account };
+    let limits = GroupLimits::of(context.limits, what.granted());
+    let program = Program { path: program, is_own, arguments, variables, account, limits };
     let reaper = context.reapers.start(&what.name(), program, &directory, &outputs).await?;
     // The Worker's copies of the pipes' write ends would keep the logs open.
     drop(outputs);

@@ -27,7 +27,7 @@ use super::directories::work_directory::{Found, WorkDirectory};
 use super::driver_runner::start_driver;
 use super::executor_runner::start_executor;
 use super::log::LogReader;
-use super::measure::measure;
+use super::measure::{FilesOnDisk, measure};
 use super::runner::{Runner, RunnerContext};
 use crate::http::worker::WorkerSite;
 
@@ -113,8 +113,11 @@ impl Shell for WorkerShell {
                 tokio::task::spawn_blocking(move || scratch.remove(&app));
             }
             Effect::TryToStart { process } => self.try_to_start(process, context.inbox()),
-            Effect::Measure { executors, drivers } => {
-                raise_later(context.inbox(), move || Event::Measured(measure(executors, drivers)));
+            Effect::Measure { executors, drivers, disk } => {
+                let (work, scratch) = (self.work.clone(), self.scratch.clone());
+                let files = disk.then_some(FilesOnDisk { work, scratch });
+                let measure = move || Event::Measured(measure(executors, drivers, files.as_ref()));
+                raise_later(context.inbox(), measure);
             }
             Effect::FindStale { keep, unwritten_since } => {
                 let directory_cleanup = self.directory_cleanup.clone();

@@ -4,10 +4,15 @@
 //! that does not know the application only for the executors that are still wanted.
 
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize};
-use firesteel_protocol::messages::{ApplicationDescription, ExecutorState, limit_after_final_end};
+use firesteel_protocol::messages::{
+    ApplicationDescription, ExecutorState, LossReason, limit_after_final_end,
+};
 
 /// The exit code for an executor that could not be started. A POSIX shell returns it if it does not find a command.
 const NOT_STARTED: i32 = 127;
+
+/// The exit code for an executor that used more than its Worker or container allows: it was killed.
+const OVER_LIMIT: i32 = 128 + 9;
 
 /// The executors that have ended and are not replaced.
 #[derive(Clone, Debug)]
@@ -40,7 +45,10 @@ impl FinalEnds {
         cores: Cores,
         held: u64,
     ) {
-        let code = end.exit_status().map_or(NOT_STARTED, |status| status.shell_code());
+        let code = match end {
+            ExecutorState::Lost(LossReason::OverLimit { .. }) => OVER_LIMIT,
+            end => end.exit_status().map_or(NOT_STARTED, |status| status.shell_code()),
+        };
         let (first, greatest) = self.codes.unwrap_or((code, code));
         self.codes = Some((first, greatest.max(code)));
         description.initial_limit = limit_after_final_end(description.initial_limit, self.max_cores, held);

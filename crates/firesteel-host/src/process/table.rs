@@ -9,6 +9,7 @@ pub struct Stat {
     pub parent: u32,
     /// The processor time of the process and of its ended children, in ticks.
     pub ticks: u64,
+    pub threads: u64,
     /// The memory of the process in RAM, in pages.
     pub pages: u64,
 }
@@ -22,7 +23,7 @@ impl Stat {
         // An ended child counts with its parent from then on.
         let ticks = [14, 15, 16, 17].into_iter().map(number).sum::<Option<u64>>()?;
         let parent = u32::try_from(number(4)?).ok()?;
-        Some(Self { parent, ticks, pages: number(24)? })
+        Some(Self { parent, ticks, threads: number(20)?, pages: number(24)? })
     }
 }
 
@@ -45,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_line_of_a_process_is_read_whatever_its_program_is_called() {
-        assert_eq!(Stat::of(LINE), Some(Stat { parent: 7, ticks: 110, pages: 321 }));
+        assert_eq!(Stat::of(LINE), Some(Stat { parent: 7, ticks: 110, threads: 3, pages: 321 }));
         for line in ["", "70 (a) S", "70 (a", &LINE[..60]] {
             assert_eq!(Stat::of(line), None, "{line}");
         }

@@ -68,9 +68,10 @@ pub(super) fn health_of_application(health: &ApplicationHealth) -> String {
 }
 
 pub(super) fn and_used(used: Option<Used>) -> String {
-    let Some(Used { cpu_millis, peak_memory }) = used else { return String::new() };
+    let Some(Used { cpu_millis, peak_memory, exceeded }) = used else { return String::new() };
     let peak = peak_memory >> 20;
-    format!("; it used {cpu_millis} ms of processor time and at most {peak} MiB of memory")
+    let exceeded = exceeded.map(|exceeded| format!("; {exceeded}")).unwrap_or_default();
+    format!("; it used {cpu_millis} ms of processor time and at most {peak} MiB of memory{exceeded}")
 }
 
 /// Formats a cluster driver as `"ann" with 2 cores and 1 GiB and 1 of "gpu", supervised`.

@@ -245,6 +245,10 @@ impl Master {
             // Nobody asked to end this driver, so its Worker is ending.
             DriverState::Killed(None) if !driver.kill_asked => DriverState::Submitted,
             DriverState::Killed(_) if !driver.kill_asked => DriverState::Error(DriverError::WorkerStopped),
+            DriverState::Failed(status) => match used.and_then(Used::loss) {
+                Some(loss) => DriverState::Error(DriverError::Lost(loss)),
+                None => DriverState::Failed(status),
+            },
             state => state,
         };
         match state {
@@ -328,7 +332,7 @@ impl Master {
     /// Handles the loss of all cluster drivers on a lost Worker.
     pub(super) fn lose_drivers_on(&mut self, now: Timestamp, slot: Slot, reason: &LossReason) {
         for number in self.workers.row(slot).drivers.clone() {
-            self.lose_driver(now, number, DriverError::WorkerLost(reason.clone()));
+            self.lose_driver(now, number, DriverError::Lost(reason.clone()));
         }
     }
 

@@ -9,6 +9,7 @@ use firesteel_protocol::machine::Violation;
 use firesteel_protocol::messages::{
     ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker, Used,
 };
+use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::time::Timestamp;
 
 use crate::durable::changes::executors;
@@ -97,6 +98,12 @@ impl Master {
             (ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_), _) => {
                 self.end_probations(now, &executor.app);
                 let place = self.applications.live(&executor.app).place_of(executor.executor);
+                let state = match (state, used.and_then(Used::loss)) {
+                    (ExecutorState::Exited(status), Some(loss)) if status != ExitStatus::SUCCESS => {
+                        ExecutorState::Lost(loss)
+                    }
+                    (state, _) => state,
+                };
                 if let Some(state) = self.lost_to_worker(peer, &state) {
                     self.end_executor_that_used(now, &executor, state, used);
                 } else {
@@ -193,7 +200,7 @@ fn is_with_worker(end: &ExecutorState) -> bool {
             LossReason::LaunchLost
             | LossReason::Preempted { .. }
             | LossReason::Container { .. }
-            | LossReason::OverMemory { .. }
+            | LossReason::OverLimit { .. }
             | LossReason::Unanswered
             | LossReason::CannotStart { .. },
         )

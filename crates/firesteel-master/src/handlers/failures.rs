@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::executor_trouble::ExecutorTrouble;
 use firesteel_protocol::ids::{AppId, ExecutorKey};
-use firesteel_protocol::messages::{ApplicationEnd, EarlyEnd, ExecutorState};
+use firesteel_protocol::messages::{ApplicationEnd, EarlyEnd, ExecutorState, LossReason};
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::time::{Timestamp, doubled, millis};
 
@@ -22,8 +22,8 @@ const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Master {
     /// Counts an end that the Worker reported, and that nobody had requested. A failure is an exit code other than 0, a
-    /// signal, or a process that could not be started. If too many executors fail in a row, the application is at fault
-    /// and is ended.
+    /// signal, a process that could not be started, or one that used more than its Worker allows. If too many executors
+    /// fail in a row, the application is at fault and is ended.
     ///
     /// Source: Spark Master, 4.0.1. Firesteel differs:
     ///
@@ -168,9 +168,13 @@ impl Master {
 fn counted_end(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<CountedEnd> {
     let end = match end {
         // If a program is not replaced, its end is its result.
-        ExecutorState::Exited(_) if is_final => return None,
+        ExecutorState::Exited(_) | ExecutorState::Lost(LossReason::OverLimit { .. }) if is_final => {
+            return None;
+        }
         ExecutorState::Exited(ExitStatus::Code(0)) => EarlyEnd::Finished,
-        ExecutorState::Exited(_) | ExecutorState::Failed(_) => EarlyEnd::Failed,
+        ExecutorState::Exited(_)
+        | ExecutorState::Failed(_)
+        | ExecutorState::Lost(LossReason::OverLimit { .. }) => EarlyEnd::Failed,
         ExecutorState::Killed(_)
         | ExecutorState::Launching
         | ExecutorState::Running

@@ -71,6 +71,47 @@ fn executors_that_cannot_start_end_the_application_after_exactly_ten() {
     assert_eq!(bench.report(1, 9, failed()), expected);
 }
 
+/// What a Worker says of an executor that it killed: what exceeded a limit is a failure of the application's, and an
+/// executor that ended well meanwhile is none.
+#[test]
+fn an_executor_that_used_more_than_its_worker_allows_is_lost_with_the_reason_and_counts_as_a_failure() {
+    let exceeded = ExceededLimit::Memory { used: 3 << 30, allowed: 1408 << 20 };
+    let why = "it used 3 GiB of memory, and its Worker allows 1408 MiB".to_owned();
+    let lost = ExecutorState::Lost(LossReason::OverLimit { why });
+    let used = Some(Used { cpu_millis: 1, peak_memory: 3 << 30, exceeded: Some(exceeded) });
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    for n in 0..10 {
+        let said = ExecutorReport { executor: key(n), state: CRASH, used };
+        let effects = bench.worker_says(1, WorkerToMaster::ExecutorStateChanged(said));
+        assert!(effects.contains(&updated(n, lost.clone())), "{effects:?}");
+        match n {
+            0 => {}
+            9 => {
+                let last = lost.clone();
+                let end = ApplicationEnd::ExecutorsFailed { failures: 10, last };
+                assert!(effects.contains(&to_driver(MasterToDriver::ApplicationRemoved(end))), "{effects:?}");
+            }
+            _ => assert_eq!(bench.deadline(), launch(n + 1, 1, 8), "after failure {n}"),
+        }
+    }
+    for (state, told) in [
+        (ExecutorState::Exited(ExitStatus::SUCCESS), ExecutorState::Exited(ExitStatus::SUCCESS)),
+        (
+            ExecutorState::Killed(Some(ExitStatus::Signal(15))),
+            ExecutorState::Killed(Some(ExitStatus::Signal(15))),
+        ),
+    ] {
+        let mut bench = Bench::new(Config::default());
+        bench.worker(1, 8);
+        bench.application(Some(8), 8);
+        let said = ExecutorReport { executor: key(0), state, used };
+        let effects = bench.worker_says(1, WorkerToMaster::ExecutorStateChanged(said));
+        assert!(effects.contains(&updated(0, told)), "{effects:?}");
+    }
+}
+
 /// The end of an executor whose exit code means this trouble.
 fn says(trouble: ExecutorTrouble) -> ExecutorState {
     ExecutorState::Exited(ExitStatus::Code(trouble.exit_code().into()))

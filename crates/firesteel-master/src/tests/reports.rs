@@ -82,10 +82,11 @@ fn what_an_executor_used_is_remembered_when_it_ends_and_survives_the_master() {
     bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
     bench.master = bench.recovered();
     let [PastRow::Application(past)] = &history(&mut bench)[..] else { panic!("one application has ended") };
-    let [first, second] = [(0, 500, 7), (1, 100, 9)]
-        .map(|(executor, cpu_millis, peak_memory)| (ExecutorId(executor), Used { cpu_millis, peak_memory }));
+    let [first, second] = [(0, 500, 7), (1, 100, 9)].map(|(executor, cpu_millis, peak_memory)| {
+        (ExecutorId(executor), Used { cpu_millis, peak_memory, ..Used::default() })
+    });
     assert_eq!(past.used, [first, second]);
-    assert_eq!(past.used(), Some(Used { cpu_millis: 600, peak_memory: 9 }));
+    assert_eq!(past.used(), Some(Used { cpu_millis: 600, peak_memory: 9, exceeded: None }));
     assert_eq!(past.view.executors[0].state, CRASH);
 }
 
@@ -149,7 +150,7 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
         row.worker.as_ref().expect("it was given to a Worker").worker.clone()
     };
     let home = if on(&bench, &driver).as_str() == "w1" { 1 } else { 2 };
-    let used = Used { cpu_millis: 70, peak_memory: 9 };
+    let used = Used { cpu_millis: 70, peak_memory: 9, exceeded: None };
     let executors = bench.master.view().applications[0].executors.clone();
     let (id, worker) = (executors[0].id.0, if executors[0].worker.as_str() == "w1" { 1 } else { 2 });
     let said = |executor: u32, state| {

@@ -76,8 +76,9 @@ pub enum DriverState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DriverError {
     NotStarted(StartFailure),
-    /// The Worker is lost, so it is unknown how the cluster driver ended.
-    WorkerLost(LossReason),
+    /// The Worker is lost, so it is unknown how the cluster driver ended; or the driver used more than its Worker
+    /// allows.
+    Lost(LossReason),
     #[display("the Worker was stopped")]
     WorkerStopped,
 }

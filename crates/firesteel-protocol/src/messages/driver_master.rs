@@ -122,7 +122,7 @@ impl Relaunch {
                 Self::WhenLost,
                 ExecutorState::Exited(_)
                 | ExecutorState::Failed(_)
-                | ExecutorState::Lost(LossReason::OverMemory { .. }),
+                | ExecutorState::Lost(LossReason::OverLimit { .. }),
             ) => true,
             (
                 Self::WhenEnded | Self::WhenLost,

@@ -103,10 +103,10 @@ pub enum LossReason {
     /// The cluster manager ended the executor's container, for reasons outside of the executor.
     #[display("{why}")]
     Container { why: String },
-    /// The executor was ended because it used more memory than its container allows.
+    /// The executor was ended because it used more than its Worker or its container allows.
     #[display("{why}")]
-    OverMemory {
-        /// The cluster manager's message about the memory.
+    OverLimit {
+        /// What the executor used, and what it may use.
         why: String,
     },
     #[display("the Worker did not answer the request to launch it")]

@@ -1,8 +1,9 @@
 //! The rows of `firesteel history`: ended applications and cluster drivers.
 
+use firesteel_placement::MiB;
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationView, DriverView};
+use super::{ApplicationView, DriverView, LossReason};
 use crate::ids::ExecutorId;
 use crate::time::Timestamp;
 
@@ -39,6 +40,37 @@ pub struct Used {
     pub cpu_millis: u64,
     /// The highest measured memory in RAM, in bytes. 0 if the process ended before the first measurement.
     pub peak_memory: u64,
+    /// The limit for which the Worker or the kernel ended them. `None`: they ended for another reason, or the Worker is
+    /// of an earlier release.
+    #[serde(default)]
+    pub exceeded: Option<ExceededLimit>,
+}
+
+/// A limit of its Worker that a process exceeded together with its descendants. All sizes are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
+pub enum ExceededLimit {
+    #[display("it used {} of memory, and its Worker allows {}", size(*used), size(*allowed))]
+    Memory { used: u64, allowed: u64 },
+    /// The kernel ended a process, because all together needed more memory than their control group allows.
+    #[display("the kernel ended it, because it needed more memory than its Worker allows: {}", size(*allowed))]
+    MemoryOfGroup { allowed: u64 },
+    #[display("it had {used} threads, and its Worker allows {allowed}")]
+    Threads { used: u64, allowed: u64 },
+    /// The directory with the output, and the part of the application's scratch directories.
+    #[display("it used {} of disk, and its Worker allows {}", size(*used), size(*allowed))]
+    Disk { used: u64, allowed: u64 },
+}
+
+fn size(bytes: u64) -> MiB {
+    MiB(i64::try_from(bytes >> 20).unwrap_or(i64::MAX))
+}
+
+impl Used {
+    /// Why the process was ended, if it exceeded a limit.
+    #[must_use]
+    pub fn loss(self) -> Option<LossReason> {
+        self.exceeded.map(|exceeded| LossReason::OverLimit { why: exceeded.to_string() })
+    }
 }
 
 /// The position of a row in the history. Rows are in the order in which applications and drivers ended.
@@ -90,6 +122,7 @@ impl PastApplication {
         let add = |all: Used, one: Used| Used {
             cpu_millis: all.cpu_millis.saturating_add(one.cpu_millis),
             peak_memory: all.peak_memory.max(one.peak_memory),
+            exceeded: None,
         };
         self.used.iter().map(|(_, used)| *used).reduce(add)
     }

@@ -53,7 +53,8 @@ pub use files::{
     Sha256, UnsoundFiles, WorkerToDriver, is_file_name,
 };
 pub use history::{
-    HistoryCursor, HistoryPage, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
+    ExceededLimit, HistoryCursor, HistoryPage, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow,
+    Used,
 };
 pub use logs::{DriverLogRequest, LogAuthor, LogPiece, LogRange, LogRequest, LogStart, RefusedLog};
 pub use outcome::{Outcome, OutcomeWords};

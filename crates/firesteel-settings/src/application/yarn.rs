@@ -194,7 +194,7 @@ fn overhead(
     }
     let sizing = Sizing {
         default: ExecutorNeeds { memory: Some(memory), ..ExecutorNeeds::default() },
-        overhead_factor: factor.map_or(Ok(None), |key| self::factor(properties, key))?.unwrap_or(FACTOR),
+        overhead_factor: factor.map_or(Ok(None), |key| properties.factor(key))?.unwrap_or(FACTOR),
         least_overhead: least.map_or(Ok(None), |key| properties.memory(key))?.unwrap_or(LEAST),
         ..Sizing::default()
     };
@@ -210,11 +210,6 @@ fn memory_or_none(properties: &Properties, key: &str) -> Result<Option<MiB>, Set
         Some("0") => Ok(Some(MiB(0))),
         Some(_) | None => properties.memory(key),
     }
-}
-
-fn factor(properties: &Properties, key: &str) -> Result<Option<f64>, SettingError> {
-    let positive = |text: &str| text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
-    properties.read(key, "a number greater than 0, such as 0.1", positive)
 }
 
 fn master_size(properties: &Properties, mode: Mode) -> Result<MasterSize, SettingError> {
@@ -298,7 +293,7 @@ pub(super) fn executor_sizing(
             resources: whole_addresses(properties, &application.executor_resources)?,
             ..ExecutorNeeds::default()
         },
-        overhead_factor: factor(properties, keys::EXECUTOR_OVERHEAD_FACTOR)?.unwrap_or(FACTOR),
+        overhead_factor: properties.factor(keys::EXECUTOR_OVERHEAD_FACTOR)?.unwrap_or(FACTOR),
         least_overhead: properties.memory(keys::EXECUTOR_LEAST_OVERHEAD)?.unwrap_or(LEAST),
         names,
         extra: extra?.into_iter().filter_map(|(name, amount)| Some((name, amount?))).collect(),

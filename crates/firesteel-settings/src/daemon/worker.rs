@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_placement::Resources;
 use firesteel_protocol::byte_text;
-use firesteel_worker::Cleanup;
+use firesteel_worker::{Cleanup, Limits};
 
 use super::pages::{LogLinks, page_hosts};
 use super::resources;
@@ -16,7 +16,7 @@ use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Properties, SettingError, keys};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WorkerSettings {
     pub max_registration_retries: u32,
     pub kill_grace: Duration,
@@ -33,6 +33,7 @@ pub struct WorkerSettings {
     /// After how long directories of ended applications are removed, from `spark.worker.cleanup.*`. `None`: never.
     pub cleanup: Option<Cleanup>,
     pub max_disk_percent: u64,
+    pub limits: Limits,
     pub resources: Resources,
     pub retained_executors: usize,
     pub spark_homes: Vec<PathBuf>,
@@ -73,6 +74,7 @@ impl WorkerSettings {
             max_disk_percent: properties
                 .read(keys::MAX_DISK_USAGE, "a whole number from 1 to 100", percent)?
                 .unwrap_or(95),
+            limits: limits(properties)?,
             resources: resources::of_worker(properties)?,
             retained_executors: properties
                 .count(keys::RETAINED_EXECUTORS)?
@@ -86,6 +88,15 @@ impl WorkerSettings {
             page_hosts: page_hosts(properties, keys::WORKER_UI_ALLOWED_HOSTS)?,
         })
     }
+}
+
+fn limits(properties: &Properties) -> Result<Limits, SettingError> {
+    let bytes = |text: &str| size::bytes(text, size::Unit::Bytes).ok().filter(|bytes| *bytes > 0);
+    Ok(Limits {
+        memory_overhead: properties.factor(keys::WORKER_OVERHEAD_FACTOR)?,
+        threads: properties.positive(keys::MAX_THREADS)?.map(u64::from),
+        disk: properties.read(keys::MAX_DISK_SIZE, size::EXPECTED, bytes)?,
+    })
 }
 
 fn percent(text: &str) -> Option<u64> {
@@ -142,6 +153,7 @@ mod tests {
                 max_bytes: 100 << 30,
             }),
             max_disk_percent: 95,
+            limits: Limits::default(),
             resources: Resources::default(),
             retained_executors: 1_000,
             spark_homes: Vec::new(),
@@ -169,6 +181,7 @@ mod tests {
                 max_bytes: 2 << 20,
             }),
             max_disk_percent: 80,
+            limits: Limits { memory_overhead: Some(0.25), threads: Some(500), disk: Some(10 << 30) },
             resources: Resources::from_iter([("gpu", ["0", "1"])]),
             retained_executors: 7,
             spark_homes: vec!["/opt/spark-3".into(), "/opt/spark-4".into()],
@@ -186,6 +199,9 @@ mod tests {
         let pairs = [
             "spark.worker.maxRegistrationRetries=2",
             "firesteel.worker.maxDiskUsage=80",
+            "firesteel.worker.memoryOverheadFactor=0.25",
+            "firesteel.worker.maxThreads=500",
+            "firesteel.worker.maxDiskSize=10g",
             "firesteel.worker.killGrace=5ms",
             "spark.worker.driverTerminateTimeout=6s",
             "firesteel.worker.controlGroups=false",

@@ -6,7 +6,7 @@ use std::fmt;
 
 use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
 use firesteel_protocol::messages::{
-    ClientToMaster, DriverDescription, DriverError, DriverState, DriverView, KillDriverAnswer,
+    ClientToMaster, DriverDescription, DriverError, DriverState, DriverView, KillDriverAnswer, LossReason,
     SubmitDriverAnswer,
 };
 
@@ -258,11 +258,13 @@ pub(crate) fn killed(id: &str, answer: &KillDriverAnswer) -> (bool, String) {
     }
 }
 
-/// Why a cluster driver could not be started; `None` in other states, for which Spark's Master has no text.
+/// Why a cluster driver could not be started, or used more than its Worker allows; `None` in other states, for which
+/// Spark's Master has no text.
 pub(crate) fn exception(state: &DriverState) -> Option<String> {
     match state {
         DriverState::Error(DriverError::NotStarted(failure)) => Some(failure.to_string()),
-        DriverState::Error(DriverError::WorkerLost(_) | DriverError::WorkerStopped)
+        DriverState::Error(DriverError::Lost(LossReason::OverLimit { why })) => Some(why.clone()),
+        DriverState::Error(DriverError::Lost(_) | DriverError::WorkerStopped)
         | DriverState::Submitted
         | DriverState::Running
         | DriverState::Finished

@@ -297,6 +297,11 @@ impl Drivers {
         self.live.values().map(|driver| driver.description.cores).sum()
     }
 
+    /// The memory that a live cluster driver was granted.
+    pub(crate) fn memory(&self, driver: &DriverId) -> Option<MiB> {
+        self.live.get(driver).map(|row| row.description.memory)
+    }
+
     pub(crate) fn memory_used(&self) -> MiB {
         self.live.values().map(|driver| driver.description.memory).sum()
     }

@@ -237,6 +237,11 @@ impl Executors {
         self.live.values().map(|executor| executor.cores).sum()
     }
 
+    /// The memory that a live executor was granted.
+    pub(crate) fn memory(&self, executor: &ExecutorKey) -> Option<MiB> {
+        self.live.get(executor).map(|row| row.memory)
+    }
+
     pub(crate) fn memory_used(&self) -> MiB {
         self.live.values().map(|executor| executor.memory).sum()
     }

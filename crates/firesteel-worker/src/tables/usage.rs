@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
-use firesteel_protocol::messages::{MachineUsage, Usage, Used};
+use firesteel_protocol::messages::{ExceededLimit, MachineUsage, Usage, Used};
 use firesteel_protocol::time::{Timestamp, millis};
 
 use crate::{Measurement, ProcessMeasurement, Reason};
@@ -21,8 +21,16 @@ pub(crate) struct UsageTable {
     /// The time that the machine's processors were in use up to the last measurement, in milliseconds.
     busy_millis: u64,
     machine: Option<MachineUsage>,
-    executors: BTreeMap<ExecutorKey, Usage>,
-    drivers: BTreeMap<DriverId, Usage>,
+    executors: BTreeMap<ExecutorKey, Row>,
+    drivers: BTreeMap<DriverId, Row>,
+}
+
+/// The usage of one executor, or of a cluster driver's last process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    usage: Usage,
+    /// The limit for which it was killed.
+    exceeded: Option<ExceededLimit>,
 }
 
 /// The phases of the measurements.
@@ -86,23 +94,41 @@ impl UsageTable {
     }
 
     pub(crate) fn executors(&self) -> Vec<(ExecutorKey, Usage)> {
-        self.executors.iter().map(|(key, usage)| (key.clone(), *usage)).collect()
+        self.executors.iter().map(|(key, row)| (key.clone(), row.usage)).collect()
     }
 
     pub(crate) fn drivers(&self) -> Vec<(DriverId, Usage)> {
-        self.drivers.iter().map(|(id, usage)| (id.clone(), *usage)).collect()
+        self.drivers.iter().map(|(id, row)| (id.clone(), row.usage)).collect()
     }
 
-    /// Stores the processor time of an executor that has ended.
-    pub(crate) fn note_executor_time(&mut self, executor: ExecutorKey, cpu_millis: u64) {
-        let usage = self.executors.entry(executor).or_default();
-        usage.cpu_millis = usage.cpu_millis.max(cpu_millis);
+    /// Stores the limit for which an executor is to be killed. Returns `false` if it was to be killed before.
+    pub(crate) fn executor_exceeds(&mut self, executor: ExecutorKey, exceeded: ExceededLimit) -> bool {
+        self.executors.entry(executor).or_default().exceed(exceeded)
     }
 
-    /// Stores the processor time of a cluster driver's process that has ended.
-    pub(crate) fn note_driver_time(&mut self, driver: DriverId, cpu_millis: u64) {
-        let usage = self.drivers.entry(driver).or_default();
-        usage.cpu_millis = usage.cpu_millis.max(cpu_millis);
+    /// The same for a cluster driver.
+    pub(crate) fn driver_exceeds(&mut self, driver: DriverId, exceeded: ExceededLimit) -> bool {
+        self.drivers.entry(driver).or_default().exceed(exceeded)
+    }
+
+    /// Stores the processor time of an executor that has ended, and the limit for which the kernel killed it.
+    pub(crate) fn note_executor_end(
+        &mut self,
+        executor: ExecutorKey,
+        cpu_millis: u64,
+        exceeded: Option<ExceededLimit>,
+    ) {
+        self.executors.entry(executor).or_default().end(cpu_millis, exceeded);
+    }
+
+    /// The same for a cluster driver's process.
+    pub(crate) fn note_driver_end(
+        &mut self,
+        driver: DriverId,
+        cpu_millis: u64,
+        exceeded: Option<ExceededLimit>,
+    ) {
+        self.drivers.entry(driver).or_default().end(cpu_millis, exceeded);
     }
 
     /// Drops the usage of a cluster driver's earlier process, because a new one starts.
@@ -112,12 +138,12 @@ impl UsageTable {
 
     /// Removes and returns the usage of an executor that has ended.
     pub(crate) fn take_used_by_executor(&mut self, executor: &ExecutorKey) -> Option<Used> {
-        self.executors.remove(executor).map(used)
+        self.executors.remove(executor).map(Row::used)
     }
 
     /// Removes and returns the usage of a cluster driver's last process, which has ended.
     pub(crate) fn take_used_by_driver(&mut self, driver: &DriverId) -> Option<Used> {
-        self.drivers.remove(driver).map(used)
+        self.drivers.remove(driver).map(Row::used)
     }
 
     /// Stores a measurement. Processes that are missing from it have ended, or have not started.
@@ -136,30 +162,46 @@ impl UsageTable {
             memory_available: machine.memory_available,
         });
         self.busy_millis = machine.map_or(0, |machine| machine.busy_millis);
-        self.executors = usages(&self.executors, executors, rate);
-        self.drivers = usages(&self.drivers, drivers, rate);
+        self.executors = rows(&self.executors, executors, rate);
+        self.drivers = rows(&self.drivers, drivers, rate);
         self.measured = Some(now);
     }
 }
 
-fn used(usage: Usage) -> Used {
-    Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory }
+impl Row {
+    fn exceed(&mut self, exceeded: ExceededLimit) -> bool {
+        let is_new = self.exceeded.is_none();
+        self.exceeded.get_or_insert(exceeded);
+        is_new
+    }
+
+    fn end(&mut self, cpu_millis: u64, exceeded: Option<ExceededLimit>) {
+        self.usage.cpu_millis = self.usage.cpu_millis.max(cpu_millis);
+        self.exceeded = self.exceeded.or(exceeded);
+    }
+
+    fn used(self) -> Used {
+        let Usage { cpu_millis, peak_memory, .. } = self.usage;
+        Used { cpu_millis, peak_memory, exceeded: self.exceeded }
+    }
 }
 
-/// The usage of the measured processes, compared with the previous measurement.
-fn usages<K: Ord>(
-    before: &BTreeMap<K, Usage>,
+/// The rows of the measured processes, compared with the previous measurement.
+fn rows<K: Ord>(
+    before: &BTreeMap<K, Row>,
     measured: Vec<(K, ProcessMeasurement)>,
     rate: impl Fn(u64, u64) -> u64,
-) -> BTreeMap<K, Usage> {
-    let usage = |(key, ProcessMeasurement { cpu_millis, memory }): (K, ProcessMeasurement)| {
-        let last = before.get(&key).copied().unwrap_or_default();
+) -> BTreeMap<K, Row> {
+    let row = |(key, measured): (K, ProcessMeasurement)| {
+        let ProcessMeasurement { cpu_millis, memory, threads: _, disk: _ } = measured;
+        let Row { usage: last, exceeded } = before.get(&key).copied().unwrap_or_default();
         // If a descendant process ended and nobody waited for it, later measurements lack its time.
         let cpu_millis = cpu_millis.max(last.cpu_millis);
         let millicores = rate(last.cpu_millis, cpu_millis);
-        (key, Usage { cpu_millis, millicores, memory, peak_memory: memory.max(last.peak_memory) })
+        let peak_memory = memory.max(last.peak_memory);
+        (key, Row { usage: Usage { cpu_millis, millicores, memory, peak_memory }, exceeded })
     };
-    measured.into_iter().map(usage).collect()
+    measured.into_iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -175,7 +217,7 @@ mod tests {
 
     fn measurement(busy_millis: u64, executors: &[(u32, u64, u64)]) -> Measurement {
         let process = |&(number, cpu_millis, memory): &(u32, u64, u64)| {
-            (key(number), ProcessMeasurement { cpu_millis, memory })
+            (key(number), ProcessMeasurement { cpu_millis, memory, ..ProcessMeasurement::default() })
         };
         Measurement {
             machine: Some(MachineMeasurement { cores: 4, busy_millis, memory: 100, memory_available: 60 }),
@@ -205,8 +247,8 @@ mod tests {
             now = now + Duration::from_millis(pause);
             table.take_in(now, measured);
             assert_eq!(table.machine.map(|machine| machine.millicores), Some(machine));
-            let usage = |(key, usage): (&ExecutorKey, &Usage)| {
-                let Usage { cpu_millis, millicores, memory, peak_memory } = *usage;
+            let usage = |(key, row): (&ExecutorKey, &Row)| {
+                let Usage { cpu_millis, millicores, memory, peak_memory } = row.usage;
                 (key.executor.0, cpu_millis, millicores, memory, peak_memory)
             };
             assert_eq!(table.executors.iter().map(usage).collect::<Vec<_>>(), executors);

@@ -27,7 +27,9 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::process::{Command, Signal};
 use firesteel_protocol::{Machine, Timestamp};
 
-use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason, StartTried, Worker};
+use super::{
+    Config, Effect, Event, ExecutorPlan, Inbound, Limits, Note, Outbound, Reason, StartTried, Worker,
+};
 
 const MASTER: PeerId = PeerId(1);
 const GRACE: Duration = Duration::from_secs(10);
@@ -57,6 +59,7 @@ impl Bench {
             try_pause: None,
             max_disk_percent: 95,
             usage_pause: None,
+            limits: Limits::default(),
             web_address: None,
             retained_executors: 1_000,
             seed: 7,

@@ -1,9 +1,10 @@
 //! Usage is measured and reported. A disk that is too full is reported in the same way as one that cannot be written.
 
-use firesteel_protocol::messages::{DiskSpace, Usage, WorkerReport};
+use firesteel_protocol::messages::{DiskSpace, ExceededLimit, Usage, Used, WorkerReport};
+use firesteel_protocol::process::ExitStatus;
 
 use super::*;
-use crate::{Measurement, ProcessMeasurement};
+use crate::{LastMeasurement, Measurement, ProcessMeasurement};
 
 fn report(executors: Vec<(ExecutorKey, Usage)>, disk: Option<DiskSpace>) -> WorkerReport {
     WorkerReport {
@@ -41,8 +42,11 @@ fn what_is_used_is_measured_from_time_to_time_and_reported_to_the_master_and_to_
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(measure, [Effect::Measure { executors: vec![(key(0), 70)], drivers: Vec::new() }]);
-    let process = ProcessMeasurement { cpu_millis: 400, memory: 9 };
+    assert_eq!(
+        measure,
+        [Effect::Measure { executors: vec![(key(0), 70)], drivers: Vec::new(), disk: false }]
+    );
+    let process = ProcessMeasurement { cpu_millis: 400, memory: 9, threads: 3, disk: None };
     let measurement = Measurement { executors: vec![(key(0), process)], ..Measurement::default() };
     let used = Usage { cpu_millis: 400, millicores: 0, memory: 9, peak_memory: 9 };
     let expected = report(vec![(key(0), used)], None);
@@ -71,6 +75,100 @@ fn what_is_used_is_measured_from_time_to_time_and_reported_to_the_master_and_to_
     bench.connect(2, "m");
     let effects = bench.master(2, registered("m"));
     assert!(effects.contains(&reported(2, expected)), "{effects:?}");
+}
+
+/// A Worker with an executor that was granted 1 GiB and runs.
+fn limited(limits: Limits) -> Bench {
+    let config = Bench::new(&["m"]).worker.config;
+    let mut bench = Bench::of(Config { usage_pause: Some(Duration::from_secs(1)), limits, ..config });
+    bench.apply(Event::Start);
+    bench.connect(1, "m");
+    bench.master(1, registered("m"));
+    bench.master(1, launch(0));
+    bench.apply(Event::RunnerStarted { executor: key(0), pid: 70 });
+    bench
+}
+
+fn measured(process: ProcessMeasurement) -> Event {
+    Event::Measured(Measurement { executors: vec![(key(0), process)], ..Measurement::default() })
+}
+
+/// The limit in the report of the executor's end.
+fn exceeded(effects: &[Effect]) -> Option<ExceededLimit> {
+    let report = effects.iter().find_map(|effect| match effect {
+        Effect::Send { message: Outbound::Master(WorkerToMaster::ExecutorStateChanged(report)), .. } => {
+            Some(report)
+        }
+        _ => None,
+    });
+    let report = report.expect("the end is reported");
+    assert_eq!(report.state, ExecutorState::Exited(ExitStatus::Signal(9)));
+    report.used.and_then(|Used { exceeded, .. }| exceeded)
+}
+
+#[test]
+fn what_uses_more_than_the_limits_is_killed_once_and_its_end_says_why() {
+    let limits = Limits { memory_overhead: Some(0.5), threads: Some(40), disk: Some(1 << 30) };
+    let granted = launch_of(key(0)).memory;
+    let allowed = limits.memory(granted).expect("there is a limit");
+    let within = ProcessMeasurement { cpu_millis: 1, memory: allowed, threads: 40, disk: Some(1 << 30) };
+    for (process, expected) in [
+        (within, None),
+        (
+            ProcessMeasurement { memory: allowed + 1, ..within },
+            Some(ExceededLimit::Memory { used: allowed + 1, allowed }),
+        ),
+        (
+            ProcessMeasurement { threads: 41, ..within },
+            Some(ExceededLimit::Threads { used: 41, allowed: 40 }),
+        ),
+        (
+            ProcessMeasurement { disk: Some(3 << 30), ..within },
+            Some(ExceededLimit::Disk { used: 3 << 30, allowed: 1 << 30 }),
+        ),
+    ] {
+        let mut bench = limited(limits);
+        let kill = Effect::SignalExecutor { executor: key(0), signal: Signal::Kill };
+        let effects = bench.apply(measured(process));
+        assert_eq!(effects.contains(&kill), expected.is_some(), "{process:?}");
+        let note =
+            expected.map(|exceeded| Effect::Note(Note::ExecutorExceeds { executor: key(0), exceeded }));
+        assert!(note.is_none_or(|note| effects.contains(&note)), "{effects:?}");
+        assert!(!bench.apply(measured(process)).contains(&kill), "it is killed once");
+        let effects = bench.apply(Event::RunnerExited { executor: key(0), status: ExitStatus::Signal(9) });
+        assert_eq!(exceeded(&effects), expected);
+    }
+}
+
+#[test]
+fn what_the_kernel_killed_for_its_memory_says_so_where_there_is_a_limit() {
+    let limits = Limits { memory_overhead: Some(0.1), ..Limits::default() };
+    for (limits, is_out_of_memory, is_said) in
+        [(limits, true, true), (limits, false, false), (Limits::default(), true, false)]
+    {
+        let mut bench = limited(limits);
+        let last = LastMeasurement { cpu_millis: 5, is_out_of_memory };
+        bench.apply(Event::ExecutorMeasured { executor: key(0), last });
+        let effects = bench.apply(Event::RunnerExited { executor: key(0), status: ExitStatus::Signal(9) });
+        let allowed = limits.memory(launch_of(key(0)).memory);
+        let expected = allowed.map(|allowed| ExceededLimit::MemoryOfGroup { allowed });
+        assert_eq!(exceeded(&effects), expected.filter(|_| is_said));
+    }
+}
+
+#[test]
+fn the_memory_that_is_allowed_is_the_granted_one_and_a_part_of_it_at_least_384_mib() {
+    for (factor, granted, allowed) in [
+        (None, 1_024, None),
+        (Some(0.1), 1_024, Some(1_408)),
+        (Some(0.1), 10_240, Some(11_264)),
+        (Some(0.001), 0, Some(384)),
+        (Some(2.0), 1_000, Some(3_000)),
+        (Some(f64::MAX), 1_000, None),
+    ] {
+        let limits = Limits { memory_overhead: factor, ..Limits::default() };
+        assert_eq!(limits.memory(MiB(granted)), allowed.map(|mib: u64| mib << 20), "{factor:?} {granted}");
+    }
 }
 
 #[test]

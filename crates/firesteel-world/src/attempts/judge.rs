@@ -250,7 +250,7 @@ impl Books {
             (_, _) if row.killed => false,
             (Fate::NotStarted, ExecutorState::Failed(_)) => true,
             (Fate::Ended(-1000), ExecutorState::Failed(_)) => true,
-            (Fate::Ended(-104 | -103), ExecutorState::Lost(LossReason::OverMemory { .. })) => true,
+            (Fate::Ended(-104 | -103), ExecutorState::Lost(LossReason::OverLimit { .. })) => true,
             (Fate::Ended(status), ExecutorState::Exited(ExitStatus::Code(code))) => *code == status,
             (Fate::Ended(status), ExecutorState::Exited(ExitStatus::Signal(signal))) => {
                 *signal + 128 == status

@@ -3,18 +3,26 @@
 //! The [Worker](firesteel_worker)'s state machine decides which directories to remove. All functions here block.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_worker::EarlierDirectory;
+use nix::dir::Dir;
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
+use nix::sys::stat::{Mode, SFlag, fstatat};
 
 use super::application_directories::is_applications;
 use crate::worker::directories::work_directory::WorkDirectory;
 use crate::worker::reaper;
+
+/// How deep below a directory files are counted. One descriptor is open for each level.
+const DEEPEST: usize = 128;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Contents {
@@ -26,7 +34,7 @@ struct Contents {
 #[must_use]
 pub fn measure(work: &WorkDirectory, executor: &ExecutorKey) -> Option<u64> {
     let directory = work.of_executor(executor);
-    directory.is_dir().then(|| contents(&directory).bytes)
+    directory.is_dir().then(|| bytes_below(&directory))
 }
 
 /// The directories that executors of earlier Workers left. They have the names of applications' executors, and such
@@ -94,22 +102,42 @@ fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
     named.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect()
 }
 
-/// The contents of a directory, without following links. Unreadable entries are left out.
+/// The total length of the files in a directory. 0 if the directory does not exist.
+#[must_use]
+pub fn bytes_below(directory: &Path) -> u64 {
+    contents(directory).bytes
+}
+
+/// The contents of a directory. Links are not followed, also if a program puts them there meanwhile. Unreadable entries
+/// are left out.
 fn contents(directory: &Path) -> Contents {
     let mut all = Contents::default();
-    let mut left = vec![directory.to_owned()];
-    while let Some(path) = left.pop() {
-        let Ok(about) = fs::symlink_metadata(&path) else { continue };
-        let millis = about.mtime().saturating_mul(1000).saturating_add(about.mtime_nsec() / 1_000_000);
-        all.last_written = all.last_written.max(Timestamp::from_millis(u64::try_from(millis).unwrap_or(0)));
-        if about.is_dir() {
-            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
-            left.extend(entries.map(|entry| entry.path()));
-        } else if about.is_file() {
-            all.bytes = all.bytes.saturating_add(about.len());
+    all.add(AT_FDCWD, directory.as_os_str(), 0);
+    all
+}
+
+impl Contents {
+    /// Adds the entry of an open directory, and what is below it.
+    fn add(&mut self, directory: impl AsFd, name: &OsStr, depth: usize) {
+        let Ok(about) = fstatat(&directory, name, AtFlags::AT_SYMLINK_NOFOLLOW) else { return };
+        let millis = about.st_mtime.saturating_mul(1000).saturating_add(about.st_mtime_nsec / 1_000_000);
+        self.last_written = self.last_written.max(Timestamp::from_millis(u64::try_from(millis).unwrap_or(0)));
+        match SFlag::from_bits_truncate(about.st_mode) & SFlag::S_IFMT {
+            SFlag::S_IFREG => {
+                self.bytes = self.bytes.saturating_add(u64::try_from(about.st_size).unwrap_or(0));
+            }
+            SFlag::S_IFDIR if depth < DEEPEST => {
+                let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+                let Ok(mut inner) = Dir::openat(&directory, name, flags, Mode::empty()) else { return };
+                let names: Vec<_> =
+                    inner.iter().flatten().map(|entry| entry.file_name().to_owned()).collect();
+                for name in names.iter().filter(|name| !matches!(name.to_bytes(), b"." | b"..")) {
+                    self.add(&inner, OsStr::from_bytes(name.to_bytes()), depth + 1);
+                }
+            }
+            _ => {}
         }
     }
-    all
 }
 
 #[cfg(test)]

@@ -79,9 +79,15 @@ impl ScratchDirectories {
         Ok(made)
     }
 
+    /// The directories of an application. They need not exist.
+    #[must_use]
+    pub fn of_app(&self, app: &AppId) -> Vec<PathBuf> {
+        self.directories.iter().map(|directory| directory.join(app.as_str())).collect()
+    }
+
     /// Removes the directories of an application. Blocks the thread.
     pub fn remove(&self, app: &AppId) {
-        self.directories.iter().for_each(|directory| remove(&directory.join(app.as_str())));
+        self.of_app(app).iter().for_each(|directory| remove(directory));
     }
 
     /// Removes the directories of all applications. Blocks the thread.

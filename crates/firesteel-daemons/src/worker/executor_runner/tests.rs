@@ -31,7 +31,7 @@ use firesteel_host::own_program::OwnProgram;
 use firesteel_protocol::messages::{LogRequest, LogStart};
 use firesteel_settings::pages::LogLinks;
 use firesteel_settings::rolling::{Compression, LEAST_SIZE, Rolling, Strategy};
-use firesteel_worker::LogRead;
+use firesteel_worker::{LastMeasurement, Limits, LogRead};
 
 /// Runs a reaper if the Worker of a [`Rig`] has started this program as one.
 #[ctor::ctor]
@@ -92,6 +92,7 @@ impl Rig {
         };
         let context = Arc::new(RunnerContext {
             accounts: Accounts::Own,
+            limits: Limits::default(),
             introduction: Introduction::new(Role::Worker, worker.as_str()),
             worker,
             work,
@@ -131,7 +132,7 @@ impl Rig {
     /// Waits for the end of the executor. The executor's directory is measured after that.
     async fn exited(&mut self) -> ExitStatus {
         let ended = match self.next().await {
-            Event::ExecutorMeasured { executor, cpu_millis } => {
+            Event::ExecutorMeasured { executor, last: LastMeasurement { cpu_millis, .. } } => {
                 self.cpu_millis = cpu_millis;
                 executor
             }

@@ -9,14 +9,17 @@
 //! control group outlives the Worker and its reapers, so the next Worker can end it.
 //!
 //! A Worker has control groups if it may write in its own group: as root, in a service with `Delegate=yes`, or in a
-//! container with its own groups. It switches no controller on, so there is no limit and no cost.
+//! container with its own groups. If executors have [limits](Limits), it switches the controllers for them on, and
+//! moves itself into a group beside theirs: a group that limits those below it may have no processes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
+use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::WorkerId;
+use firesteel_worker::Limits;
 use nix::unistd::{AccessFlags, Pid, access};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +27,10 @@ use serde::{Deserialize, Serialize};
 const PROCESSES: &str = "cgroup.procs";
 /// The file through which a group is killed, since Linux 5.14.
 const KILL: &str = "cgroup.kill";
+
+/// The controllers that a group has, and those that it gives to the groups below it.
+const CONTROLLERS: &str = "cgroup.controllers";
+const GIVEN: &str = "cgroup.subtree_control";
 
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -40,14 +47,19 @@ pub struct ControlGroups {
     own: PathBuf,
     /// The directory of the group that contains those of the executors.
     all: PathBuf,
+    /// What is given to the executors' groups: `+memory +pids`. Empty: they have no limits.
+    given: String,
+    /// The group of the Worker beside those of the executors, if it had to leave its own one.
+    beside: Option<PathBuf>,
 }
 
 impl ControlGroups {
-    /// The control groups of a Worker. There is none before the first executor is started, and after the last one.
+    /// The control groups of a Worker. There is none before the first executor is started, and after the last one. If
+    /// they cannot have the limits, the log says so, and they have none.
     ///
     /// # Errors
     /// The Worker cannot have control groups. The error is a text for people.
-    pub fn of_worker(worker: &WorkerId) -> Result<Self, String> {
+    pub fn of_worker(worker: &WorkerId, limits: Limits) -> Result<Self, String> {
         let own = own_group()?;
         let failed = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let all = own.join(name(worker));
@@ -55,13 +67,51 @@ impl ControlGroups {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(&all, &error)),
             Ok(()) | Err(_) => {}
         }
-        let groups = Self { own, all };
+        let mut groups = Self { own, all, given: String::new(), beside: None };
         let files = [groups.own.join(PROCESSES), groups.all.join(PROCESSES), groups.all.join(KILL)];
         let mut tried =
             files.iter().map(|file| access(file, AccessFlags::W_OK).map_err(|error| failed(file, &error)));
         let tried = tried.find(Result::is_err);
-        groups.remove();
-        tried.unwrap_or(Ok(())).map(|()| groups)
+        remove(&groups.all);
+        tried.unwrap_or(Ok(()))?;
+        let wanted = wanted(limits);
+        match groups.give(&wanted) {
+            _ if wanted.is_empty() => {}
+            Ok(()) => tracing::info!("the kernel holds executors to their limits of {}", wanted.join(", ")),
+            Err(why) => tracing::info!("executors are held to their limits by measurements alone: {why}"),
+        }
+        Ok(groups)
+    }
+
+    /// Gives these controllers to the executors' groups.
+    fn give(&mut self, wanted: &[&str]) -> Result<(), String> {
+        let has = fs::read_to_string(self.own.join(CONTROLLERS)).unwrap_or_default();
+        if let Some(missing) = wanted.iter().find(|wanted| !has.split_whitespace().any(|has| has == **wanted))
+        {
+            return Err(format!("{} has no controller {missing}", self.own.display()));
+        }
+        let given = wanted.iter().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
+        if fs::write(self.own.join(GIVEN), &given).is_err() {
+            let beside = beside(&self.all);
+            let moved = fs::create_dir_all(&beside).and_then(|()| join(&beside));
+            self.beside = Some(beside);
+            if let Err(error) = moved.and_then(|()| fs::write(self.own.join(GIVEN), &given)) {
+                self.come_back();
+                return Err(format!("{}: {error}", self.own.join(GIVEN).display()));
+            }
+        }
+        self.given = given;
+        Ok(())
+    }
+
+    /// Returns to the Worker's own group.
+    fn come_back(&mut self) {
+        if let Some(beside) = self.beside.take() {
+            let taken = self.given.replace('+', "-");
+            let _ = fs::write(self.own.join(GIVEN), taken);
+            let _ = join(&self.own);
+            remove(&beside);
+        }
     }
 
     /// The directory by which another Worker finds the groups.
@@ -70,18 +120,73 @@ impl ControlGroups {
         &self.all
     }
 
-    /// The group of an executor, which need not exist yet. `None` if a path is not UTF-8.
+    /// The group of an executor, which need not exist yet, with its limits. `None` if a path is not UTF-8.
     #[must_use]
-    pub fn of(&self, executor: &str) -> Option<ControlGroup> {
+    pub fn of(&self, executor: &str, limits: &GroupLimits) -> Option<ControlGroup> {
         let path = self.all.join(executor.replace('/', "."));
-        Some(ControlGroup { outer: self.own.to_str()?.to_owned(), path: path.to_str()?.to_owned() })
+        let outer = self.beside.as_ref().unwrap_or(&self.own);
+        let limits = if self.given.is_empty() { GroupLimits::default() } else { limits.clone() };
+        Some(ControlGroup {
+            outer: outer.to_str()?.to_owned(),
+            path: path.to_str()?.to_owned(),
+            given: self.given.clone(),
+            limits,
+        })
     }
 
     /// Removes the groups, unless there are processes in them.
-    pub fn remove(&self) {
+    pub fn remove(mut self) {
         remove(&self.all);
+        self.come_back();
     }
 }
+
+/// The group of a Worker beside that of its executors.
+fn beside(all: &Path) -> PathBuf {
+    let mut path = all.as_os_str().to_owned();
+    path.push(".worker");
+    path.into()
+}
+
+/// The controllers that hold executors to these limits.
+fn wanted(limits: Limits) -> Vec<&'static str> {
+    let Limits { memory_overhead, threads, disk: _ } = limits;
+    let memory = memory_overhead.map(|_| "memory");
+    memory.into_iter().chain(threads.map(|_| "pids")).collect()
+}
+
+/// The limits of one executor's control group: the names of its files, and what is written to them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupLimits(Vec<(String, String)>);
+
+impl GroupLimits {
+    /// The limits of an executor that was granted these cores and this memory.
+    #[must_use]
+    pub fn of(limits: Limits, (cores, memory): (Cores, MiB)) -> Self {
+        let memory = limits.memory(memory);
+        // The whole executor ends, and not only the process that asked for more.
+        let memory = memory.map(|bytes| [("memory.max", bytes), ("memory.oom.group", 1)]);
+        let threads = limits.threads.map(|threads| ("pids.max", threads));
+        let weight = u64::try_from(cores.0).unwrap_or(0).saturating_mul(100).clamp(1, 10_000);
+        let all = memory.into_iter().flatten().chain(threads);
+        let all = all.chain(limits.is_any().then_some((WEIGHT, weight)));
+        Self(all.map(|(file, value)| (file.to_owned(), value.to_string())).collect())
+    }
+
+    fn write(&self, group: &Path) -> io::Result<()> {
+        for (file, value) in &self.0 {
+            let written = fs::write(group.join(file), value);
+            // The weight is no limit.
+            if file != WEIGHT {
+                written?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The file with the part of the processors that a group gets when others want them, too.
+const WEIGHT: &str = "cpu.weight";
 
 /// The control group of one executor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,6 +194,9 @@ pub struct ControlGroup {
     /// The directory of the group in which the reaper stays.
     outer: String,
     path: String,
+    /// The controllers that the group gets from the one that contains it.
+    given: String,
+    limits: GroupLimits,
 }
 
 impl ControlGroup {
@@ -97,13 +205,31 @@ impl ControlGroup {
         // The reaper of another executor may just remove the directory that contains both.
         let _ = (1..CREATIONS).any(|_| fs::create_dir_all(&self.path).is_ok());
         fs::create_dir_all(&self.path)?;
-        match join(Path::new(&self.path)) {
+        match self.limit().and_then(|()| join(Path::new(&self.path))) {
             Ok(()) => Ok(self),
             Err(error) => {
                 self.remove();
                 Err(error)
             }
         }
+    }
+
+    /// Gives the group its limits.
+    fn limit(&self) -> io::Result<()> {
+        let path = Path::new(&self.path);
+        if let (false, Some(all)) = (self.given.is_empty(), path.parent()) {
+            fs::write(all.join(GIVEN), &self.given)?;
+            // Without it, executors share the processors equally.
+            let _ = fs::write(all.join(GIVEN), "+cpu");
+        }
+        self.limits.write(path)
+    }
+
+    /// Whether the kernel killed a process of the group because it had no memory left.
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        let events = fs::read_to_string(Path::new(&self.path).join("memory.events")).unwrap_or_default();
+        let kills = events.lines().find_map(|line| line.strip_prefix("oom_kill "));
+        kills.and_then(|kills| kills.trim().parse().ok()).is_some_and(|kills: u64| kills > 0)
     }
 
     /// Moves this process out of the group again.
@@ -152,6 +278,7 @@ pub fn end(worker: &WorkerId, recorded: &Path, limit: Duration) {
     }
     if is_of(worker, recorded) {
         remove(recorded);
+        remove(&beside(recorded));
     }
 }
 
@@ -226,6 +353,56 @@ mod tests {
         ] {
             assert_eq!(directory(groups, mounts).as_deref(), expected.map(Path::new), "{groups}{mounts}");
         }
+    }
+
+    const LIMITS: Limits = Limits { memory_overhead: Some(0.1), threads: Some(50), disk: Some(9) };
+
+    /// A stand-in for the Worker's own group. Files of a real one exist before they are written.
+    fn stand_in(controllers: &str) -> (tempfile::TempDir, ControlGroups) {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let own = scratch.path().to_owned();
+        fs::write(own.join(CONTROLLERS), controllers).expect("it is written");
+        let all = own.join("firesteel-worker-127.0.0.1-7");
+        (scratch, ControlGroups { own, all, given: String::new(), beside: None })
+    }
+
+    #[test]
+    fn executors_get_the_limits_of_their_controllers() {
+        let (scratch, mut groups) = stand_in("cpuset cpu io memory pids\n");
+        assert_eq!(groups.give(&wanted(LIMITS)), Ok(()));
+        assert_eq!(fs::read_to_string(scratch.path().join(GIVEN)).expect("it is written"), "+memory +pids");
+        let group = groups.of("app-1/0", &GroupLimits::of(LIMITS, (Cores(2), MiB(1024)))).expect("UTF-8");
+        let group = group.entered().expect("a directory");
+        let read = |file: &str| fs::read_to_string(Path::new(&group.path).join(file)).unwrap_or_default();
+        let files = ["memory.max", "memory.oom.group", "pids.max", "cpu.weight", PROCESSES].map(read);
+        assert_eq!(files, ["1476395008", "1", "50", "200", "0"]);
+        let above = Path::new(&group.path).parent().expect("it has one").join(GIVEN);
+        assert_eq!(fs::read_to_string(above).expect("it is written"), "+cpu", "the second of two");
+        for (events, expected) in [("", false), ("oom 3\noom_kill 0\n", false), ("low 0\noom_kill 2\n", true)]
+        {
+            fs::write(Path::new(&group.path).join("memory.events"), events).expect("it is written");
+            assert_eq!(group.is_out_of_memory(), expected, "{events}");
+        }
+    }
+
+    #[test]
+    fn without_a_controller_or_its_own_group_a_worker_gives_no_limits() {
+        let (_scratch, mut groups) = stand_in("cpu pids\n");
+        let why = groups.give(&wanted(LIMITS)).expect_err("there is no memory");
+        assert!(why.ends_with("has no controller memory"), "{why}");
+        let threads = Limits { memory_overhead: None, ..LIMITS };
+        assert_eq!((wanted(threads), wanted(Limits::default())), (vec!["pids"], vec![]));
+        // A group with other processes gives nothing away, also after the Worker has moved out.
+        let (scratch, mut groups) = stand_in("memory pids\n");
+        fs::create_dir(scratch.path().join(GIVEN)).expect("the name is free");
+        groups.give(&wanted(LIMITS)).expect_err("it cannot be written");
+        assert_eq!((groups.given.as_str(), &groups.beside), ("", &None));
+        let moved = scratch.path().join("firesteel-worker-127.0.0.1-7.worker");
+        assert_eq!(fs::read_to_string(moved.join(PROCESSES)).expect("it was there"), "0");
+        assert_eq!(fs::read_to_string(scratch.path().join(PROCESSES)).expect("it came back"), "0");
+        let group = groups.of("app-1/0", &GroupLimits::of(LIMITS, (Cores(2), MiB(1024)))).expect("UTF-8");
+        let group = group.entered().expect("a directory");
+        assert!(!Path::new(&group.path).join("memory.max").exists());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start::{failed, spawn};
 use firesteel_protocol::byte_text;
 use firesteel_protocol::process::{ExitStatus, Fault, NotStarted, Signal, StartFailure, StartStep};
+use firesteel_worker::LastMeasurement;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Child;
 use tokio::sync::mpsc;
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::COMMAND;
-use super::control_group::{ControlGroup, ControlGroups};
+use super::control_group::{ControlGroup, ControlGroups, GroupLimits};
 use super::message::{self, Start, Started, StartedProcess};
 use crate::worker::environment;
 use crate::worker::runner::OutputTargets;
@@ -60,6 +61,8 @@ pub(in crate::worker) struct Program {
     pub(in crate::worker) variables: BTreeMap<String, String>,
     /// The account of the program. `None`: the Worker's own.
     pub(in crate::worker) account: Option<Account>,
+    /// The limits of the program, if it has a control group.
+    pub(in crate::worker) limits: GroupLimits,
 }
 
 /// A reaper, and the process that it has started.
@@ -75,8 +78,8 @@ pub(in crate::worker) struct Reaper {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::worker) struct Ended {
     pub(in crate::worker) status: ExitStatus,
-    /// The processor time of the process and of all of its descendants, in milliseconds. `None`: unknown.
-    pub(in crate::worker) cpu_millis: Option<u64>,
+    /// What is known of the process and of all of its descendants. `None`: nothing, because the reaper was killed.
+    pub(in crate::worker) last: Option<LastMeasurement>,
 }
 
 impl Reapers {
@@ -107,8 +110,8 @@ impl Reapers {
         directory: &Path,
         outputs: &OutputTargets,
     ) -> Result<Reaper, NotStarted> {
-        let Program { path, is_own, arguments, variables, account } = program;
-        let control_group = self.control_groups.as_ref().and_then(|groups| groups.of(name));
+        let Program { path, is_own, arguments, variables, account, limits } = program;
+        let control_group = self.control_groups.as_ref().and_then(|groups| groups.of(name, &limits));
         let directory = byte_text::of_os(directory);
         let mut line = self.start_process(name, outputs)?;
         line.control_group.clone_from(&control_group);
@@ -264,18 +267,18 @@ async fn attend(
     let waited = exit_status(child.wait().await);
     drop(record);
     match report {
-        Ok(message::Ended { status, cpu_millis, left }) => {
+        Ok(message::Ended { status, cpu_millis, is_out_of_memory, left }) => {
             if !left.is_empty() {
                 tracing::error!("{name} has ended, and killed processes are not gone: {left:?}");
             }
-            Ended { status, cpu_millis: Some(cpu_millis) }
+            Ended { status, last: Some(LastMeasurement { cpu_millis, is_out_of_memory }) }
         }
         Err(_) => {
             if !end.is_cancelled() {
                 tracing::warn!("the reaper of {name} ended with {waited}: killing the processes of {name}");
             }
             end_adopted(&name, control_group).await;
-            Ended { status: waited, cpu_millis: None }
+            Ended { status: waited, last: None }
         }
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Ended {
     pub(super) status: ExitStatus,
     /// The processor time of the process and of all of its descendants, in milliseconds.
     pub(super) cpu_millis: u64,
+    /// Whether the kernel killed one of them, because their control group had too little memory.
+    pub(super) is_out_of_memory: bool,
     /// The processes that still exist although they were killed.
     pub(super) left: Vec<u32>,
 }

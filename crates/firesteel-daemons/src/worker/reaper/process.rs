@@ -71,7 +71,9 @@ pub fn run() -> io::Result<()> {
         let limit = if ended.is_some() { LIMIT } else { LIMIT_ALONE };
         let left = children::end_all(limit, || control_group.iter().for_each(ControlGroup::kill));
         if let Some(status) = ended {
-            let _ = message::send(&mut worker, &Ended { status, cpu_millis: cpu_millis()?, left });
+            let is_out_of_memory = control_group.as_ref().is_some_and(ControlGroup::is_out_of_memory);
+            let ended = Ended { status, cpu_millis: cpu_millis()?, is_out_of_memory, left };
+            let _ = message::send(&mut worker, &ended);
         }
     }
     control_group.iter().for_each(ControlGroup::remove);

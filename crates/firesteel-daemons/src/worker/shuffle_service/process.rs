@@ -18,6 +18,7 @@ use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 use super::super::environment::WORKER_ID;
 use super::super::log::segments::active_name;
 use super::super::log::{Appender, Roller};
+use super::super::reaper::control_group::GroupLimits;
 use super::super::reaper::handle::{Ended, Program, Reaper, Reapers};
 use super::super::runner::OutputTargets;
 use crate::files::private::{self, OwnDirectory};
@@ -151,6 +152,7 @@ impl Process {
         // By this variable, another Worker finds the process if this Worker and the reaper are killed together.
         variables.insert(WORKER_ID.to_owned(), worker.to_string());
         let program = Program {
+            limits: GroupLimits::default(),
             path: command.program.clone(),
             is_own: false,
             arguments: command.arguments.clone(),
@@ -174,7 +176,7 @@ impl Process {
     /// Waits until the process and its descendants end, and keeps its last output. The future may be dropped before it
     /// is ready, and the method called again. Do not call it after it has returned.
     async fn wait(&mut self) -> ExitStatus {
-        let Ended { status, cpu_millis: _ } = self.reaper.ended().await;
+        let Ended { status, last: _ } = self.reaper.ended().await;
         for appender in std::mem::take(&mut self.appenders) {
             appender.finish().await;
         }

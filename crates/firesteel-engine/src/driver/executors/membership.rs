@@ -294,7 +294,7 @@ fn ended_by_itself(loss: &ExecutorLoss) -> bool {
 fn died_by_itself(state: &ExecutorState) -> bool {
     match state {
         ExecutorState::Exited(status) => *status != ExitStatus::SUCCESS,
-        ExecutorState::Lost(LossReason::OverMemory { .. }) => true,
+        ExecutorState::Lost(LossReason::OverLimit { .. }) => true,
         ExecutorState::Launching
         | ExecutorState::Running
         | ExecutorState::Killed(_)

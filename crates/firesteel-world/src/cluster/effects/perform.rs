@@ -178,7 +178,7 @@ impl World {
                 }
             }
             worker::Effect::TryToStart { process } => self.try_to_start(node, process),
-            worker::Effect::Measure { executors, drivers } => self.measure(node, executors, drivers),
+            worker::Effect::Measure { executors, drivers, disk: _ } => self.measure(node, executors, drivers),
             worker::Effect::FindStale { keep, .. } => self.find_stale(node, &keep),
             worker::Effect::RemoveDirectory { app } => self.remove_directory(node, &app),
             worker::Effect::RemoveExecutorDirectories { executors } => {

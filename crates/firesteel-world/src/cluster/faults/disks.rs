@@ -2,13 +2,20 @@
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_protocol::messages::DiskSpace;
-use firesteel_protocol::process::{StartFailure, StartStep};
-use firesteel_worker::{Event, Measurement, ProcessMeasurement, StartTried};
+use firesteel_protocol::process::{ExitStatus, StartFailure, StartStep};
+use firesteel_worker::{Event, LastMeasurement, Limits, Measurement, ProcessMeasurement, StartTried};
 
 use super::shortages::no_processes;
 use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
+
+/// The number of threads that a Worker allows, if it measures.
+const MOST_THREADS: u64 = 100;
+
+/// The limits of a Worker that measures.
+pub(crate) const LIMITS: Limits =
+    Limits { memory_overhead: Some(0.1), threads: Some(MOST_THREADS), disk: None };
 
 /// A time during which the disk of a machine is full.
 #[derive(Clone, Debug)]
@@ -56,16 +63,25 @@ impl World {
         self.tell_worker(millis, worker, Event::StartTried(tried));
     }
 
-    /// A Worker measures the resource usage of its processes, which never changes in this world.
+    /// A Worker measures the resource usage of its processes. Some have more threads than it allows.
     pub(crate) fn measure(
         &mut self,
         worker: NodeIndex,
         executors: Vec<(ExecutorKey, u32)>,
         drivers: Vec<(DriverId, u32)>,
     ) {
-        let used = ProcessMeasurement { cpu_millis: self.now, memory: 1 << 20 };
-        let executors = executors.into_iter().map(|(executor, _)| (executor, used)).collect();
-        let drivers = drivers.into_iter().map(|(driver, _)| (driver, used)).collect();
+        let mut used = || {
+            let threads = if self.dice.one_in(5) { MOST_THREADS + 1 } else { 1 };
+            ProcessMeasurement { cpu_millis: self.now, memory: 1 << 20, threads, disk: None }
+        };
+        let executors = executors.into_iter().map(|(executor, _)| (executor, used())).collect();
+        let drivers = drivers.into_iter().map(|(driver, _)| (driver, used())).collect();
         self.tell_worker(1, worker, Event::Measured(Measurement { machine: None, executors, drivers }));
+    }
+
+    /// What a Worker learns of a process that has ended. The kernel killed some of those that were killed.
+    pub(crate) fn last_measurement(&self, status: ExitStatus) -> LastMeasurement {
+        let is_out_of_memory = status == ExitStatus::Signal(9) && self.now.is_multiple_of(3);
+        LastMeasurement { cpu_millis: self.now % 10_000, is_out_of_memory }
     }
 }

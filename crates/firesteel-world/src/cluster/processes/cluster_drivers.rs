@@ -222,8 +222,8 @@ impl World {
         let Some(worker) = self.cluster_driver(&driver, start).map(|process| process.worker) else { return };
         self.cluster_drivers.running.remove(&driver);
         let millis = self.dice.below(20);
-        let (id, cpu_millis) = (driver.clone(), self.now % 10_000);
-        self.tell_worker(millis, worker, worker::Event::DriverMeasured { driver: id, cpu_millis });
+        let (id, last) = (driver.clone(), self.last_measurement(status));
+        self.tell_worker(millis, worker, worker::Event::DriverMeasured { driver: id, last });
         self.tell_worker(millis, worker, worker::Event::DriverExited { driver, status });
     }
 

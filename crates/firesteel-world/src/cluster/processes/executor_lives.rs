@@ -185,8 +185,8 @@ impl World {
         self.forget_process(node);
         self.end_process(node, end);
         let millis = self.dice.below(20);
-        let (key, cpu_millis) = (executor.clone(), self.now % 10_000);
-        self.tell_worker(millis, worker, worker::Event::ExecutorMeasured { executor: key, cpu_millis });
+        let (key, last) = (executor.clone(), self.last_measurement(status));
+        self.tell_worker(millis, worker, worker::Event::ExecutorMeasured { executor: key, last });
         self.tell_worker(millis, worker, worker::Event::RunnerExited { executor: executor.clone(), status });
         // Measuring takes a moment more.
         let bytes = u64::from(executor.executor.0 % 7) * 100;

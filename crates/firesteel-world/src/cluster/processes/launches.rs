@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_engine::launcher::{self, Ending, Launcher, Until};
 use firesteel_placement::{Cores, ExecutorLimit};
 use firesteel_protocol::ids::{AppId, ExecutorId};
-use firesteel_protocol::messages::{DriverToMaster, ExecutorState, MasterToDriver, Outcome};
+use firesteel_protocol::messages::{DriverToMaster, ExecutorState, LossReason, MasterToDriver, Outcome};
 use firesteel_protocol::process::ExitStatus;
 
 use super::node::{Body, NodeEvent};
@@ -92,6 +92,7 @@ impl Books {
             ExecutorState::Exited(ExitStatus::Code(code)) => Some(*code),
             ExecutorState::Exited(ExitStatus::Signal(signal)) => Some(128 + signal),
             ExecutorState::Failed(_) => Some(127),
+            ExecutorState::Lost(LossReason::OverLimit { .. }) => Some(137),
             ExecutorState::Killed(_) => None,
             ExecutorState::Lost(_) => {
                 self.lost.insert(executor);

@@ -18,6 +18,7 @@ use super::task_lives::FATAL;
 use super::users::outcome_of;
 use crate::cluster::faults::absences::AWAY;
 use crate::cluster::faults::busy_master::MasterInbox;
+use crate::cluster::faults::disks;
 use crate::cluster::faults::election::listener_address;
 use crate::cluster::laws::entrance::{PLAUSIBLE, secret_of, token_of};
 use crate::cluster::laws::headcount::ExecutorRequests;
@@ -152,8 +153,9 @@ impl World {
             // Most Workers do not do this, since it would wake them often.
             try_pause: self.scenario.may_start_nothing().then_some(Duration::from_secs(20)),
             max_disk_percent: 95,
-            // In few clusters, one Worker measures usage: its reports influence no decision.
+            // In few clusters, one Worker measures usage, and ends what uses too much.
             usage_pause: measures.then_some(Duration::from_secs(20)),
+            limits: if measures { disks::LIMITS } else { worker::Limits::default() },
             web_address: measures.then(|| format!("http://host{plan}:8081/")),
             cleanup: Some(worker::Cleanup {
                 interval: Duration::from_millis(self.dice.between(1_000, 60_000)),

@@ -252,7 +252,7 @@ impl Ledger {
                 DriverState::Relaunching { successor } => {
                     placed.is_some() || !driver.supervise || !listed.contains_key(successor)
                 }
-                DriverState::Error(DriverError::WorkerLost(_) | DriverError::WorkerStopped) => {
+                DriverState::Error(DriverError::Lost(_) | DriverError::WorkerStopped) => {
                     placed.is_some() || driver.supervise
                 }
                 DriverState::Error(DriverError::NotStarted(_))

@@ -85,7 +85,7 @@ impl<'a> Past<'a> {
             },
             PastRow::Application(past) => {
                 let used =
-                    past.used.iter().map(|(executor, Used { cpu_millis, peak_memory })| ExecutorUsed {
+                    past.used.iter().map(|(executor, Used { cpu_millis, peak_memory, .. })| ExecutorUsed {
                         executor: executor.0,
                         cpu_ms: *cpu_millis,
                         peak_memory_bytes: Some(*peak_memory).filter(|bytes| *bytes > 0),
