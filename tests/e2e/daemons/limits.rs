@@ -38,7 +38,7 @@ fn an_executor_that_takes_too_much_is_killed_and_its_neighbour_is_not() {
         };
         let mut neighbour = launch("neighbour", "sleep 1000");
         let mut taker = launch("taker", taker);
-        worker.wait_for_line(&["killing executor app-", why]);
+        worker.wait_for_line(&["killing executor app-", "and its Worker allows", why]);
         assert_ne!(taker.wait(), 0, "{setting}");
         let end = wait_for("the end", || {
             let status = master.status();

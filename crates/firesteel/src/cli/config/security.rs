@@ -246,6 +246,18 @@ impl Daemon<'_> {
             let what = "programs can gain privileges, for example by sudo";
             self.find(Grade::Weak, what, format!("{}=false", keys::GAIN_PRIVILEGES));
         }
+        let limits = settings.limits;
+        let unlimited = [
+            (limits.memory_overhead.is_none(), "memory", keys::WORKER_OVERHEAD_FACTOR),
+            (limits.threads.is_none(), "threads", keys::MAX_THREADS),
+            (limits.disk.is_none(), "disk", keys::MAX_DISK_SIZE),
+        ];
+        let (what, remedy): (Vec<_>, Vec<_>) =
+            unlimited.into_iter().filter(|row| row.0).map(|(_, what, key)| (what, key)).unzip();
+        if !what.is_empty() {
+            let what = format!("a program can take what it was not granted: {}", what.join(", "));
+            self.find(Grade::Weak, what, remedy.join(", "));
+        }
         if settings.shuffle_service.is_some() && !self.has_credentials() {
             let what = "everybody who reaches the port of the shuffle service reads all shuffle data";
             self.find(Grade::Open, what, format!("{}=FILE", keys::CREDENTIALS_FILE));
@@ -364,6 +376,14 @@ mod tests {
                 "of all users",
             ),
             (Worker, &["firesteel.worker.gainPrivileges=true"], &[], &[], Weak, "by sudo"),
+            (
+                Worker,
+                &["firesteel.worker.maxThreads=500"],
+                &["firesteel.worker.memoryOverheadFactor=0.1", "firesteel.worker.maxDiskSize=10g"],
+                &[],
+                Weak,
+                "what it was not granted: memory, disk",
+            ),
             (Worker, &["spark.shuffle.service.enabled=true"], &[&*secured], &[], Open, "all shuffle data"),
             (Master, &[&*secured], &[], &[], Weak, "users have no names"),
         ] {
