@@ -49,10 +49,10 @@ pub struct Limits {
     /// `firesteel.worker.memoryOverheadFactor`: the memory beyond the granted one, as a fraction of it.
     pub memory_overhead: Option<f64>,
     /// `firesteel.worker.maxThreads`: the number of threads.
-    pub threads: Option<u64>,
+    pub threads: Option<u32>,
     /// `firesteel.worker.maxDiskSize`: the total length of the files in its directory, and of its part of the
-    /// application's scratch directories, in bytes.
-    pub disk: Option<u64>,
+    /// application's scratch directories.
+    pub disk: Option<MiB>,
 }
 
 /// The least memory that an executor may use beyond the granted one. Spark on YARN, 4.0.1, adds as much.
@@ -64,29 +64,45 @@ impl Limits {
         *self != Self::default()
     }
 
-    /// How many bytes of memory a process may use that was granted this memory.
+    /// How much memory a process may use that was granted this memory.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         reason = "memory is below 2^52 MiB"
     )]
-    pub fn memory(&self, granted: MiB) -> Option<u64> {
+    pub fn memory(&self, granted: MiB) -> Option<MiB> {
         let overhead = MiB((granted.0 as f64 * self.memory_overhead?) as i64).max(LEAST_OVERHEAD);
-        u64::try_from((granted + overhead).0).ok()?.checked_mul(1 << 20)
+        Some(granted + overhead)
     }
 
     /// The limit that a process exceeds which was granted this memory.
     pub(crate) fn exceeded(&self, granted: MiB, measured: &ProcessMeasurement) -> Option<ExceededLimit> {
         let ProcessMeasurement { memory, threads, disk, cpu_millis: _ } = *measured;
-        let over = |used: u64, allowed: Option<u64>| Some((used, allowed.filter(|allowed| used > *allowed)?));
-        over(memory, self.memory(granted))
-            .map(|(used, allowed)| ExceededLimit::Memory { used, allowed })
-            .or_else(|| {
-                over(threads, self.threads).map(|(used, allowed)| ExceededLimit::Threads { used, allowed })
-            })
-            .or_else(|| over(disk?, self.disk).map(|(used, allowed)| ExceededLimit::Disk { used, allowed }))
+        if let Some(allowed) = self.memory(granted).filter(|allowed| memory > bytes(*allowed)) {
+            return Some(ExceededLimit::Memory { mib: short(allowed) });
+        }
+        if let Some(count) = self.threads.filter(|allowed| threads > u64::from(*allowed)) {
+            return Some(ExceededLimit::Threads { count });
+        }
+        let allowed = self.disk.filter(|allowed| disk.is_some_and(|disk| disk > bytes(*allowed)))?;
+        Some(ExceededLimit::Disk { mib: short(allowed) })
     }
+
+    /// The limit for which the kernel killed a process that was granted this memory.
+    pub(crate) fn exceeded_in_group(&self, granted: MiB) -> Option<ExceededLimit> {
+        self.memory(granted).map(|allowed| ExceededLimit::MemoryOfGroup { mib: short(allowed) })
+    }
+}
+
+/// An amount of memory or disk in bytes.
+#[must_use]
+pub fn bytes(size: MiB) -> u64 {
+    u64::try_from(size.0).unwrap_or(0).saturating_mul(1 << 20)
+}
+
+fn short(size: MiB) -> u32 {
+    u32::try_from(size.0).unwrap_or(u32::MAX)
 }
 
 /// When directories of ended applications and executors are removed.

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
-pub use config::{Cleanup, Config, Limits};
+pub use config::{Cleanup, Config, Limits, bytes};
 pub use effect::{DriverPlan, Effect, ExecutorPlan, Exit, Outbound};
 pub use event::{
     EarlierDirectory, Event, Inbound, LastMeasurement, LogRead, MachineMeasurement, Measurement,

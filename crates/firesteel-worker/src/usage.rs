@@ -88,8 +88,7 @@ impl Worker {
 
     /// The limit of its control group for which the kernel killed a process that was granted this memory.
     fn exceeded_in_group(&self, granted: MiB, last: LastMeasurement) -> Option<ExceededLimit> {
-        let allowed = self.config.limits.memory(granted).filter(|_| last.is_out_of_memory)?;
-        Some(ExceededLimit::MemoryOfGroup { allowed })
+        self.config.limits.exceeded_in_group(granted).filter(|_| last.is_out_of_memory)
     }
 
     pub(super) fn report_if_any(&mut self, peer: PeerId) {

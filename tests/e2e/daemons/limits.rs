@@ -8,17 +8,17 @@ const TAKERS: [(&str, &str, &str); 3] = [
     (
         "head -c 900000000 /dev/zero | tail; sleep 1000",
         "firesteel.worker.memoryOverheadFactor=0.1",
-        " of memory, and its Worker allows 448 MiB",
+        "more memory than its Worker allows: 448 MiB",
     ),
     (
         "for i in $(seq 50); do sleep 1000 & done; wait",
         "firesteel.worker.maxThreads=20",
-        " threads, and its Worker allows 20",
+        "more threads than its Worker allows: 20",
     ),
     (
         "head -c 30000000 /dev/zero >too-much; sleep 1000",
         "firesteel.worker.maxDiskSize=10m",
-        " of disk, and its Worker allows 10 MiB",
+        "more disk than its Worker allows: 10 MiB",
     ),
 ];
 
@@ -38,7 +38,7 @@ fn an_executor_that_takes_too_much_is_killed_and_its_neighbour_is_not() {
         };
         let mut neighbour = launch("neighbour", "sleep 1000");
         let mut taker = launch("taker", taker);
-        worker.wait_for_line(&["killing executor app-", "and its Worker allows", why]);
+        worker.wait_for_line(&["killing executor app-", "than its Worker allows", why]);
         assert_ne!(taker.wait(), 0, "{setting}");
         let end = wait_for("the end", || {
             let status = master.status();

@@ -187,10 +187,10 @@ fn workers(record: &mut Record) {
     let used = Some(Used { cpu_millis: 700, peak_memory: 1 << 20, exceeded: None });
     for (status, exceeded) in [
         (ExitStatus::SUCCESS, None),
-        (ExitStatus::Signal(9), Some(ExceededLimit::Memory { used: 5 << 20, allowed: 4 << 20 })),
-        (ExitStatus::Signal(9), Some(ExceededLimit::MemoryOfGroup { allowed: 4 << 20 })),
-        (ExitStatus::Signal(9), Some(ExceededLimit::Threads { used: 41, allowed: 40 })),
-        (ExitStatus::Signal(9), Some(ExceededLimit::Disk { used: 5 << 20, allowed: 4 << 20 })),
+        (ExitStatus::Signal(9), Some(ExceededLimit::Memory { mib: 448 })),
+        (ExitStatus::Signal(9), Some(ExceededLimit::MemoryOfGroup { mib: 448 })),
+        (ExitStatus::Signal(9), Some(ExceededLimit::Threads { count: 40 })),
+        (ExitStatus::Signal(9), Some(ExceededLimit::Disk { mib: 10 })),
     ] {
         let used = used.map(|used| Used { exceeded, ..used });
         let ended = ExecutorReport { executor: key(), state: ExecutorState::Exited(status), used };

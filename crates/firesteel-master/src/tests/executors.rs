@@ -75,8 +75,8 @@ fn executors_that_cannot_start_end_the_application_after_exactly_ten() {
 /// executor that ended well meanwhile is none.
 #[test]
 fn an_executor_that_used_more_than_its_worker_allows_is_lost_with_the_reason_and_counts_as_a_failure() {
-    let exceeded = ExceededLimit::Memory { used: 3 << 30, allowed: 1408 << 20 };
-    let why = "it used 3 GiB of memory, and its Worker allows 1408 MiB".to_owned();
+    let exceeded = ExceededLimit::Memory { mib: 1408 };
+    let why = "it used more memory than its Worker allows: 1408 MiB; it used 3 GiB".to_owned();
     let lost = ExecutorState::Lost(LossReason::OverLimit { why });
     let used = Some(Used { cpu_millis: 1, peak_memory: 3 << 30, exceeded: Some(exceeded) });
     let mut bench = Bench::new(Config::default());

@@ -46,30 +46,31 @@ pub struct Used {
     pub exceeded: Option<ExceededLimit>,
 }
 
-/// A limit of its Worker that a process exceeded together with its descendants. All sizes are in bytes.
+/// A limit of its Worker that a process exceeded together with its descendants: what the Worker allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum ExceededLimit {
-    #[display("it used {} of memory, and its Worker allows {}", size(*used), size(*allowed))]
-    Memory { used: u64, allowed: u64 },
+    #[display("it used more memory than its Worker allows: {}", MiB((*mib).into()))]
+    Memory { mib: u32 },
     /// The kernel ended a process, because all together needed more memory than their control group allows.
-    #[display("the kernel ended it, because it needed more memory than its Worker allows: {}", size(*allowed))]
-    MemoryOfGroup { allowed: u64 },
-    #[display("it had {used} threads, and its Worker allows {allowed}")]
-    Threads { used: u64, allowed: u64 },
+    #[display("the kernel ended it, because it needed more memory than its Worker allows: {}", MiB((*mib).into()))]
+    MemoryOfGroup { mib: u32 },
+    #[display("it had more threads than its Worker allows: {count}")]
+    Threads { count: u32 },
     /// The directory with the output, and the part of the application's scratch directories.
-    #[display("it used {} of disk, and its Worker allows {}", size(*used), size(*allowed))]
-    Disk { used: u64, allowed: u64 },
-}
-
-fn size(bytes: u64) -> MiB {
-    MiB(i64::try_from(bytes >> 20).unwrap_or(i64::MAX))
+    #[display("it used more disk than its Worker allows: {}", MiB((*mib).into()))]
+    Disk { mib: u32 },
 }
 
 impl Used {
     /// Why the process was ended, if it exceeded a limit.
     #[must_use]
     pub fn loss(self) -> Option<LossReason> {
-        self.exceeded.map(|exceeded| LossReason::OverLimit { why: exceeded.to_string() })
+        let peak = MiB(i64::try_from(self.peak_memory >> 20).unwrap_or(i64::MAX));
+        let why = match self.exceeded? {
+            exceeded @ ExceededLimit::Memory { .. } => format!("{exceeded}; it used {peak}"),
+            exceeded => exceeded.to_string(),
+        };
+        Some(LossReason::OverLimit { why })
     }
 }
 

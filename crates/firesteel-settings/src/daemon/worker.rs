@@ -91,11 +91,10 @@ impl WorkerSettings {
 }
 
 fn limits(properties: &Properties) -> Result<Limits, SettingError> {
-    let bytes = |text: &str| size::bytes(text, size::Unit::Bytes).ok().filter(|bytes| *bytes > 0);
     Ok(Limits {
         memory_overhead: properties.factor(keys::WORKER_OVERHEAD_FACTOR)?,
-        threads: properties.positive(keys::MAX_THREADS)?.map(u64::from),
-        disk: properties.read(keys::MAX_DISK_SIZE, size::EXPECTED, bytes)?,
+        threads: properties.positive(keys::MAX_THREADS)?,
+        disk: properties.memory(keys::MAX_DISK_SIZE)?,
     })
 }
 
@@ -129,6 +128,8 @@ fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
 
 #[cfg(test)]
 mod tests {
+    use firesteel_placement::MiB;
+
     use super::*;
     use crate::daemon::rolling::{Compression, Strategy};
 
@@ -181,7 +182,7 @@ mod tests {
                 max_bytes: 2 << 20,
             }),
             max_disk_percent: 80,
-            limits: Limits { memory_overhead: Some(0.25), threads: Some(500), disk: Some(10 << 30) },
+            limits: Limits { memory_overhead: Some(0.25), threads: Some(500), disk: Some(MiB(10 << 10)) },
             resources: Resources::from_iter([("gpu", ["0", "1"])]),
             retained_executors: 7,
             spark_homes: vec!["/opt/spark-3".into(), "/opt/spark-4".into()],

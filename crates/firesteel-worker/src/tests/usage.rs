@@ -108,24 +108,16 @@ fn exceeded(effects: &[Effect]) -> Option<ExceededLimit> {
 
 #[test]
 fn what_uses_more_than_the_limits_is_killed_once_and_its_end_says_why() {
-    let limits = Limits { memory_overhead: Some(0.5), threads: Some(40), disk: Some(1 << 30) };
+    let limits = Limits { memory_overhead: Some(0.5), threads: Some(40), disk: Some(MiB(1024)) };
     let granted = launch_of(key(0)).memory;
     let allowed = limits.memory(granted).expect("there is a limit");
-    let within = ProcessMeasurement { cpu_millis: 1, memory: allowed, threads: 40, disk: Some(1 << 30) };
+    let within = ProcessMeasurement { cpu_millis: 1, memory: 896 << 20, threads: 40, disk: Some(1 << 30) };
+    assert_eq!(allowed, MiB(896));
     for (process, expected) in [
         (within, None),
-        (
-            ProcessMeasurement { memory: allowed + 1, ..within },
-            Some(ExceededLimit::Memory { used: allowed + 1, allowed }),
-        ),
-        (
-            ProcessMeasurement { threads: 41, ..within },
-            Some(ExceededLimit::Threads { used: 41, allowed: 40 }),
-        ),
-        (
-            ProcessMeasurement { disk: Some(3 << 30), ..within },
-            Some(ExceededLimit::Disk { used: 3 << 30, allowed: 1 << 30 }),
-        ),
+        (ProcessMeasurement { memory: (896 << 20) + 1, ..within }, Some(ExceededLimit::Memory { mib: 896 })),
+        (ProcessMeasurement { threads: 41, ..within }, Some(ExceededLimit::Threads { count: 40 })),
+        (ProcessMeasurement { disk: Some((1 << 30) + 1), ..within }, Some(ExceededLimit::Disk { mib: 1024 })),
     ] {
         let mut bench = limited(limits);
         let kill = Effect::SignalExecutor { executor: key(0), signal: Signal::Kill };
@@ -150,9 +142,8 @@ fn what_the_kernel_killed_for_its_memory_says_so_where_there_is_a_limit() {
         let last = LastMeasurement { cpu_millis: 5, is_out_of_memory };
         bench.apply(Event::ExecutorMeasured { executor: key(0), last });
         let effects = bench.apply(Event::RunnerExited { executor: key(0), status: ExitStatus::Signal(9) });
-        let allowed = limits.memory(launch_of(key(0)).memory);
-        let expected = allowed.map(|allowed| ExceededLimit::MemoryOfGroup { allowed });
-        assert_eq!(exceeded(&effects), expected.filter(|_| is_said));
+        // 512 MiB and 384 MiB.
+        assert_eq!(exceeded(&effects), is_said.then_some(ExceededLimit::MemoryOfGroup { mib: 896 }));
     }
 }
 
@@ -164,10 +155,10 @@ fn the_memory_that_is_allowed_is_the_granted_one_and_a_part_of_it_at_least_384_m
         (Some(0.1), 10_240, Some(11_264)),
         (Some(0.001), 0, Some(384)),
         (Some(2.0), 1_000, Some(3_000)),
-        (Some(f64::MAX), 1_000, None),
+        (Some(f64::MAX), 1_000, Some(i64::MAX)),
     ] {
         let limits = Limits { memory_overhead: factor, ..Limits::default() };
-        assert_eq!(limits.memory(MiB(granted)), allowed.map(|mib: u64| mib << 20), "{factor:?} {granted}");
+        assert_eq!(limits.memory(MiB(granted)), allowed.map(MiB), "{factor:?} {granted}");
     }
 }
 

@@ -19,7 +19,7 @@ use std::{fs, io};
 
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::WorkerId;
-use firesteel_worker::Limits;
+use firesteel_worker::{Limits, bytes};
 use nix::unistd::{AccessFlags, Pid, access};
 use serde::{Deserialize, Serialize};
 
@@ -168,8 +168,8 @@ impl GroupLimits {
     pub fn of(limits: Limits, (cores, memory): (Cores, MiB)) -> Self {
         let memory = limits.memory(memory);
         // The whole executor ends, and not only the process that asked for more.
-        let memory = memory.map(|bytes| [("memory.max", bytes), ("memory.oom.group", 1)]);
-        let threads = limits.threads.map(|threads| ("pids.max", threads));
+        let memory = memory.map(|memory| [("memory.max", bytes(memory)), ("memory.oom.group", 1)]);
+        let threads = limits.threads.map(|threads| ("pids.max", u64::from(threads)));
         let weight = u64::try_from(cores.0).unwrap_or(0).saturating_mul(100).clamp(1, 10_000);
         let all = memory.into_iter().flatten().chain(threads);
         let all = all.chain(limits.is_any().then_some((WEIGHT, weight)));
@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    const LIMITS: Limits = Limits { memory_overhead: Some(0.1), threads: Some(50), disk: Some(9) };
+    const LIMITS: Limits = Limits { memory_overhead: Some(0.1), threads: Some(50), disk: Some(MiB(9)) };
 
     /// A stand-in for the Worker's own group. Files of a real one exist before they are written.
     fn stand_in(controllers: &str) -> (tempfile::TempDir, ControlGroups) {

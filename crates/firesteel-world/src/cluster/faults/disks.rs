@@ -11,7 +11,7 @@ use crate::cluster::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
 /// The number of threads that a Worker allows, if it measures.
-const MOST_THREADS: u64 = 100;
+const MOST_THREADS: u32 = 100;
 
 /// The limits of a Worker that measures.
 pub(crate) const LIMITS: Limits =
@@ -71,7 +71,7 @@ impl World {
         drivers: Vec<(DriverId, u32)>,
     ) {
         let mut used = || {
-            let threads = if self.dice.one_in(5) { MOST_THREADS + 1 } else { 1 };
+            let threads = if self.dice.one_in(5) { u64::from(MOST_THREADS) + 1 } else { 1 };
             ProcessMeasurement { cpu_millis: self.now, memory: 1 << 20, threads, disk: None }
         };
         let executors = executors.into_iter().map(|(executor, _)| (executor, used())).collect();
