@@ -30,7 +30,7 @@ worker first
 say "processes in the Worker's own group: $(wc -l <$groups/cgroup.procs)"
 launch 2 'sleep 1000' &
 neighbour=$!
-until_true sh -c "$FIRESTEEL status | grep -q RUNNING.*64"
+until_true sh -c "grep -q . $groups/*/app-*/cgroup.procs"
 group=$(find $groups -name 'app-*')
 for file in memory.max memory.oom.group pids.max cpu.weight; do say "$file: $(cat "$group/$file")"; done
 
