@@ -35,6 +35,7 @@ mod scheduler;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod users;
 
 use durable::records::Records;
 use handlers::ended_app_executors::EndedAppExecutors;
@@ -50,6 +51,7 @@ use tables::link::Link;
 use tables::preempted::Preempted;
 use tables::run_times::RunTimes;
 use tables::workers::table::WorkerTable;
+use users::Submissions;
 
 pub use config::{Config, Durability, Exclusion, HistoryLimits, ResourceShares, Retries, UnknownExecutors};
 pub use durable::contradiction::Contradiction;
@@ -70,6 +72,7 @@ pub use note::{Evidence, Ignored, Note};
 pub use scheduler::queues::ReservationView;
 pub use tables::applications::health::ApplicationHealth;
 pub use tables::workers::health::WorkerHealth;
+pub use users::PerUser;
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::{Effects, Machine, Violation};
@@ -87,6 +90,7 @@ pub struct Master {
     memory: Memory,
     preempted: Preempted,
     run_times: RunTimes,
+    submissions: Submissions,
     pass: Pass,
     lag: Lag,
     /// The history: ended applications and cluster drivers that are no longer listed on status pages.
@@ -142,6 +146,7 @@ impl Master {
             memory: Memory::default(),
             preempted: Preempted::default(),
             run_times: RunTimes::default(),
+            submissions: Submissions::default(),
             pass: Pass::NotDue,
             lag: Lag::default(),
             archive: Archive::default(),

@@ -11,6 +11,8 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::wire;
 use serde::Serialize;
 
+use crate::users::PerUser;
+
 /// The maximum memory of a Worker. With it, sums over a cluster cannot overflow.
 pub(crate) const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 
@@ -117,6 +119,8 @@ pub struct Limits {
     /// `firesteel.master.maxTextLength`: the maximum length of one text, in bytes: a name, a host, a directory, an
     /// address.
     pub text: u64,
+    /// What each user may have at the same time.
+    pub per_user: PerUser,
     /// Half of `firesteel.master.memory`: the memory for what live applications and cluster drivers make the Master
     /// keep, in bytes.
     pub kept: u64,
@@ -132,6 +136,7 @@ impl Default for Limits {
             addresses: u64::MAX,
             executors: u64::MAX,
             text: 4096,
+            per_user: PerUser::default(),
             kept: u64::MAX,
         }
     }

@@ -179,6 +179,16 @@ table! {
     /// After gangPatience, also end executors behind a gang that were launched at most this long before it registered.
     GANG_REACH: "firesteel.master.preemption.gangReach", [Master], Value("0s");
 
+    /// Maximum live applications and cluster drivers of one user; the Master refuses further ones.
+    USER_APPLICATIONS: "firesteel.user.maxApplications", [Master], Otherwise("no limit");
+    /// Maximum applications and cluster drivers that one user submits in a second; the Master refuses further ones.
+    USER_SUBMISSIONS: "firesteel.user.maxSubmissions", [Master], Otherwise("no limit");
+    /// Maximum cores of all executors and cluster drivers of one user; further ones wait.
+    USER_CORES: "firesteel.user.maxCores", [Master], Otherwise("no limit");
+    /// Maximum memory of all executors and cluster drivers of one user; further ones wait.
+    USER_MEMORY: "firesteel.user.maxMemory", [Master], Otherwise("no limit");
+    /// Maximum number of executors and cluster drivers of one user; further ones wait.
+    USER_EXECUTORS: "firesteel.user.maxExecutors", [Master], Otherwise("no limit");
     /// Maximum number of living Workers; the Master refuses further ones.
     MAX_WORKERS: "firesteel.master.maxWorkers", [Master], Value("100000");
     /// Maximum number of live applications; the Master refuses further ones.

@@ -1,4 +1,5 @@
-//! Limits of a Worker: an executor that takes more memory, threads or disk is killed, and everybody learns why.
+//! Limits of a Worker: an executor that takes more memory, threads or disk is killed, and everybody learns why. Limits
+//! of a Master: a user gets no more than each may have.
 
 use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 
@@ -70,5 +71,37 @@ fn a_cluster_driver_that_takes_too_much_is_in_error_with_the_reason() {
     wait_for("its state", || {
         let status = run(firesteel().args(["status", "--all", "--master", master.url()]));
         (status.stdout.contains("ERROR") && status.stdout.contains(TAKERS[1].2)).then_some(())
+    });
+}
+
+#[test]
+fn an_application_waits_for_the_limit_of_its_user_and_is_told_which() {
+    let limits = ["--conf", "firesteel.user.maxCores=1", "--conf", "firesteel.user.maxApplications=2"];
+    let master = Daemon::master(&limits);
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let _worker = Daemon::worker(&master, work.path(), &["--cores", "4", "--memory", "1g"]);
+    master.wait_for_workers(1);
+    let command = |name: &str| {
+        let mut launch = firesteel();
+        launch.args(["launch", "--num-executors", "1", "--total-executor-cores", "1", "--name", name]);
+        launch.args(["--executor-memory", "64m", "--master", master.url(), "--", "sleep", "1000"]);
+        launch
+    };
+    let first = Daemon::spawn(&mut command("first"));
+    wait_for("the first application to run", || {
+        (master.status()["applications"][0]["executors_live"] == 1).then_some(())
+    });
+    let _second = Daemon::spawn(&mut command("second"));
+    wait_for("the reason", || {
+        let explained = run(firesteel().args(["explain", "second", "--master", master.url()]));
+        explained.stdout.contains("each user may have 1 core (firesteel.user.maxCores)").then_some(())
+    });
+    let third = run(&mut command("third"));
+    assert!(third.code() != 0 && third.stderr.contains("(firesteel.user.maxApplications)"), "{third}");
+    first.terminate();
+    wait_for("the second application to run", || {
+        let status = master.status();
+        let app = &status["applications"][0];
+        (app["name"] == "second" && app["executors_live"] == 1).then_some(())
     });
 }

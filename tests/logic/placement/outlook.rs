@@ -181,7 +181,8 @@ fn it_never_fits_exactly_if_it_does_not_fit_an_empty_cluster() {
                 | Reason::Excluded { .. }
                 | Reason::Impaired { .. }
                 | Reason::Held { .. }
-                | Reason::Labelled { .. },
+                | Reason::Labelled { .. }
+                | Reason::UserLimit { .. },
             ) => {
                 return Err("a placement knows of no turns".to_owned());
             }

@@ -199,7 +199,8 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
             | Reason::Excluded { .. }
             | Reason::Impaired { .. }
             | Reason::Held { .. }
-            | Reason::Labelled { .. } => {
+            | Reason::Labelled { .. }
+            | Reason::UserLimit { .. } => {
                 return Err("a placement knows of no turns".to_owned());
             }
         }

@@ -15,6 +15,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DropLostOrder, 400, "is not over an hour after the last fault"),
     (Sabotage::KeepTooMuch, 100, "bytes, and may keep"),
     (Sabotage::RefuseEarly, 100, "bytes of"),
+    (Sabotage::GiveUsersMore, 100, "cores, of"),
     (Sabotage::ForgetLeaving, 400, "which has said that it is about to end"),
     (Sabotage::MournLeft, 200, "which is gone"),
     (Sabotage::IgnoreHeartbeat, 10, "is called late, and was heard"),

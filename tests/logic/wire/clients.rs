@@ -225,6 +225,7 @@ fn cluster_drivers(record: &mut Record) {
         Some(DriverWait::TooLarge { cores: Cores(4), memory: MiB(8192) }),
         Some(DriverWait::NoRoom { workers: 3 }),
         Some(DriverWait::Limit { most: 2 }),
+        Some(DriverWait::UserLimit { limit: "2 cores".to_owned() }),
     ] {
         let view = Some(Box::new(DriverView { wait, ..driver_view() }));
         record.add("master-to-client", &MasterToClient::DriverStatusResponse(view));

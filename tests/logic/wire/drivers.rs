@@ -114,6 +114,7 @@ fn newer_shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
         shortfall::Reason::Held { workers, holder, others: 2 },
         shortfall::Reason::Paused { failures: 2, millis: 100 },
         shortfall::Reason::Avoided { workers: 1 },
+        shortfall::Reason::UserLimit { limit: "2 cores".to_owned() },
     ];
     let with = |reason| (ProfileId::DEFAULT, firesteel_placement::Shortfall { reason, ..busy.clone() });
     reasons.map(with).to_vec()

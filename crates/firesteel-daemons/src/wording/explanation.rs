@@ -83,7 +83,8 @@ fn by_order<'a>(scheduling: &'a SchedulingStatus, reason: &Reason) -> Option<&'a
         | Reason::Impaired { .. }
         | Reason::Excluded { .. }
         | Reason::Avoided { .. }
-        | Reason::Labelled { .. } => None,
+        | Reason::Labelled { .. }
+        | Reason::UserLimit { .. } => None,
     }
 }
 
@@ -250,8 +251,8 @@ pub fn reasons(
             | Reason::Labelled { .. },
         )
         | None => {}
-        // The application waits for time, not for room: no change to its request would help.
-        Some(Reason::Excluded { .. } | Reason::Paused { .. }) => return all,
+        // The application waits for time or for its user: no change to its request would help.
+        Some(Reason::Excluded { .. } | Reason::Paused { .. } | Reason::UserLimit { .. }) => return all,
     }
     // A profile that has all requested executors needs no advice.
     if profile.shortfall.is_none() && !profile.may_have_more {
@@ -289,7 +290,8 @@ fn needs_room(profile: &ProfileView) -> bool {
             | Reason::Avoided { .. }
             | Reason::Paused { .. }
             | Reason::Impaired { .. }
-            | Reason::Labelled { .. },
+            | Reason::Labelled { .. }
+            | Reason::UserLimit { .. },
         ) => false,
         None => profile.may_have_more && profile.with_room == 0,
     }

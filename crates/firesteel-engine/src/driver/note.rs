@@ -265,7 +265,8 @@ fn remedy(reason: &Reason) -> &'static str {
         | Reason::Paused { .. }
         | Reason::Excluded { .. }
         | Reason::Impaired { .. }
-        | Reason::Labelled { .. } => "a larger Worker",
+        | Reason::Labelled { .. }
+        | Reason::UserLimit { .. } => "a larger Worker",
     }
 }
 

@@ -70,6 +70,11 @@ impl<'a> Reasons<'a> {
     pub(crate) fn shortfall(&self, id: ProfileId, profile: &Profile) -> Option<Shortfall> {
         let demand = self.app.demand(profile);
         if !demand.allows_one_more() {
+            let own = self.app.own_demand(profile);
+            if own.allows_one_more() {
+                let limit = self.master.config.limits.per_user.in_the_way(&own, self.app.room);
+                return held_back(&own, Reason::UserLimit { limit });
+            }
             return shortfall::shortfall(&demand, &[], &[]);
         }
         held_back(&demand, Reason::told(self.all(id, &demand))?)

@@ -40,7 +40,10 @@ impl Master {
         if let Some(app) = self.applications.of_peer(peer).cloned() {
             return self.confirm_registration(peer, app);
         }
-        let entry = match self.admits_application(&description) {
+        let admitted = self.admits_application(&description).and_then(|entry| {
+            self.count_submission(now, &description.user).map(|()| entry).map_err(Refusal::Unsound)
+        });
+        let entry = match admitted {
             Ok(entry) => entry,
             Err(refusal) => return self.refuse_application(peer, &description, refusal),
         };
@@ -77,6 +80,11 @@ impl Master {
         let queue = queue.map_err(|error| Refusal::Unsound(error.to_string()))?;
         let max_cores = description.max_cores.unwrap_or(self.config.default_cores);
         check_gang(description, max_cores).map_err(Refusal::Gang)?;
+        if description.gang > 1 && self.config.limits.per_user.limits_what_is_held() {
+            let why = "this Master limits what each user has (firesteel.user.maxCores, .maxMemory, .maxExecutors), and keeps no \
+                       room for gangs: ask for no gang";
+            return Err(Refusal::Unsound(why.to_owned()));
+        }
         Ok(Entry { queue, max_cores, order: self.config.order, described })
     }
 

@@ -45,7 +45,10 @@ impl Master {
         now: Timestamp,
         description: DriverDescription,
     ) -> SubmitDriverAnswer {
-        match self.admits_driver(&description) {
+        let admitted = self.admits_driver(&description).and_then(|()| {
+            self.count_submission(now, &description.user).map_err(|why| RefusedDriver::Unsound { why })
+        });
+        match admitted {
             Ok(()) => SubmitDriverAnswer::Submitted { driver: self.submit_driver(now, description) },
             Err(refusal) => {
                 self.effects.note(Note::DriverRefused { why: refusal.to_string() });
@@ -78,6 +81,15 @@ impl Master {
         checked.map_err(|why| RefusedDriver::Unsound { why })
     }
 
+    /// Counts that a user submits an application or a cluster driver, unless he has or submits too many.
+    pub(super) fn count_submission(&mut self, now: Timestamp, user: &str) -> Result<(), String> {
+        let per_user = self.config.limits.per_user;
+        if per_user.applications < u64::MAX {
+            per_user.check_one_more(user, self.live_of(user))?;
+        }
+        self.submissions.count(now, user, per_user.submissions)
+    }
+
     /// Adds a cluster driver with a new id to the waiting ones.
     fn submit_driver(&mut self, now: Timestamp, description: DriverDescription) -> DriverId {
         let number = self.drivers.submitted();
@@ -102,17 +114,25 @@ impl Master {
     /// goes through the Workers by id, and continues where the last pass stopped. So cluster drivers that are submitted
     /// one by one are spread, too.
     pub(crate) fn place_drivers(&mut self, now: Timestamp) {
-        if self.drivers.waiting().is_empty() || (self.drivers.is_tried && self.workers.is_settled()) {
+        // What a user has given back may be enough for a driver that fits on a Worker without any change.
+        let was_tried = self.drivers.is_tried && !self.config.limits.per_user.limits_what_is_held();
+        if self.drivers.waiting().is_empty() || (was_tried && self.workers.is_settled()) {
             return;
         }
-        let was_tried = self.drivers.is_tried;
+        let mut rooms = self.rooms();
         let waiting: Vec<u64> = self.drivers.waiting().iter().copied().collect();
         for number in waiting {
             if self.drivers.running() >= self.config.max_drivers {
                 // The remaining cluster drivers are tried again when a running one has ended.
                 break;
             }
-            let demand = self.drivers.live(number).demand();
+            let driver = self.drivers.live(number);
+            let demand = driver.demand();
+            let DriverDescription { user, cores, memory, .. } = &driver.description;
+            let (user, cores, memory) = (user.clone(), *cores, *memory);
+            if !rooms.of(&user).admits(cores, memory) {
+                continue;
+            }
             if was_tried && !self.workers.gained_room_for(&demand) {
                 continue;
             }
@@ -122,9 +142,11 @@ impl Master {
             };
             if let Some(slot) = self.workers.first_with_room(&demand, after) {
                 self.launch_driver(now, number, slot);
+                rooms.count(&user, 1, cores, memory);
             }
         }
         self.drivers.is_tried = true;
+        self.limit_users();
     }
 
     /// Gives a waiting cluster driver to a Worker that has room for it.
@@ -285,6 +307,12 @@ impl Master {
         }
         if self.drivers.running() >= self.config.max_drivers {
             return Some(DriverWait::Limit { most: self.config.max_drivers as u64 });
+        }
+        let DriverDescription { user, cores, memory, .. } = &driver.description;
+        let room = self.rooms().of(user);
+        if !room.admits(*cores, *memory) {
+            let limit = self.config.limits.per_user.in_the_way(&driver.demand(), room);
+            return Some(DriverWait::UserLimit { limit });
         }
         let takers = || self.workers.iter().filter(|row| row.description.label.is_none() && row.stays());
         let demand = driver.demand();

@@ -8,4 +8,5 @@ pub(crate) mod preemption;
 pub(crate) mod preemption_costs;
 pub(crate) mod queues;
 pub(crate) mod reach;
+pub(crate) mod user_rooms;
 pub(crate) mod waiting_queues;

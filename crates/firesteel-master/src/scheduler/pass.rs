@@ -25,6 +25,7 @@ impl Master {
         if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
             return;
         }
+        self.limit_users();
         self.place_drivers(now);
         if self.schedules_by_queue() {
             let executors_ended = self.serve_queues(now);
@@ -82,6 +83,7 @@ impl Master {
                 self.launch_executor(now, app, profile, demand, slot, cores);
             }
         }
+        self.limit_users();
     }
 
     /// The free amounts of the Workers for an application. Excluded Workers, and amounts withheld in this pass, are

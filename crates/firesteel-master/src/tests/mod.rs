@@ -30,6 +30,7 @@ mod policies;
 mod recovery;
 mod reports;
 mod shares;
+mod users;
 mod workers;
 
 const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);

@@ -218,7 +218,7 @@ pub struct DriverRestarts {
     pub until: Option<Timestamp>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DriverWait {
     /// No Worker accepts cluster drivers.
     #[display("no Worker is there that takes drivers")]
@@ -248,6 +248,12 @@ pub enum DriverWait {
     Limit {
         /// The value of `spark.deploy.maxDrivers`.
         most: u64,
+    },
+    /// The driver's user has so much that the limit for each user leaves too little.
+    #[display("each user may have {limit} at most")]
+    UserLimit {
+        /// The limit, in words.
+        limit: String,
     },
 }
 

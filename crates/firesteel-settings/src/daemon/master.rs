@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_master::{Config, Durability, Exclusion, HistoryLimits, Limits, ResourceShares, Retries};
+use firesteel_master::{
+    Config, Durability, Exclusion, HistoryLimits, Limits, PerUser, ResourceShares, Retries,
+};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 use firesteel_protocol::byte_text;
 use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
@@ -13,6 +15,9 @@ use super::zookeeper_url;
 use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Properties, SettingError, keys};
+
+/// What `firesteel.master.preemption` may be where users are limited.
+const NOT_BESIDE_USERS: &str = "0 where firesteel.user.maxCores, .maxMemory or .maxExecutors is set";
 
 /// The settings of the Master at this `url`. Settings that are not set have Spark's default.
 ///
@@ -27,6 +32,11 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
     let worker_timeout =
         properties.period(keys::WORKER_TIMEOUT, Unit::Seconds)?.unwrap_or(defaults.worker_timeout);
     let preemption = preemption(properties)?;
+    let limits = limits(properties)?;
+    if preemption != Preemption::Off && limits.per_user.limits_what_is_held() {
+        let no_preemption = |_: &str| None::<u32>;
+        properties.read(keys::PREEMPTION, NOT_BESIDE_USERS, no_preemption)?;
+    }
     Ok(Config {
         url,
         worker_timeout,
@@ -100,7 +110,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         recovery_timeout: properties.period(keys::RECOVERY_TIMEOUT, Unit::Seconds)?.unwrap_or(worker_timeout),
         away_timeout: properties.duration(keys::AWAY_TIMEOUT, Unit::Seconds)?.unwrap_or(worker_timeout / 2),
         page: defaults.page,
-        limits: limits(properties)?,
+        limits,
         resource_shares: match properties.boolean(keys::RESOURCE_SHARES)? {
             Some(true) => ResourceShares::Allowed,
             Some(false) => ResourceShares::Refused,
@@ -198,7 +208,20 @@ fn limits(properties: &Properties) -> Result<Limits, SettingError> {
         addresses: count(keys::MAX_WORKER_ADDRESSES, 4096)?,
         executors: count(keys::MAX_WORKER_EXECUTORS, 100_000)?,
         text: count(keys::MAX_TEXT_LENGTH, 4096)?,
+        per_user: per_user(properties)?,
         kept: memory(properties)?.map_or(u64::MAX, |bytes| bytes / 2),
+    })
+}
+
+fn per_user(properties: &Properties) -> Result<PerUser, SettingError> {
+    let none = PerUser::default();
+    let count = |key, default| Ok(properties.positive(key)?.map_or(default, u64::from));
+    Ok(PerUser {
+        applications: count(keys::USER_APPLICATIONS, none.applications)?,
+        submissions: count(keys::USER_SUBMISSIONS, none.submissions)?,
+        cores: properties.cores(keys::USER_CORES)?.unwrap_or(none.cores),
+        memory: properties.memory(keys::USER_MEMORY)?.unwrap_or(none.memory),
+        executors: count(keys::USER_EXECUTORS, none.executors)?,
     })
 }
 

@@ -74,6 +74,7 @@ impl Driver {
             | Reason::Paused { .. }
             | Reason::Excluded { .. }
             | Reason::Labelled { .. }
+            | Reason::UserLimit { .. }
             | Reason::Impaired { .. } => return Vec::new(),
         };
         let missing = shortfall.asked.cores;

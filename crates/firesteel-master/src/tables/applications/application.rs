@@ -29,6 +29,7 @@ use crate::tables::executors::table::ExecutorTable;
 use crate::tables::link::Link;
 use crate::tables::long_sorted::LongSorted;
 use crate::tables::workers::row::WorkerRow;
+use crate::users::Room;
 
 /// The memory of an executor if the application sets none. Source: Spark Master, 4.0.1.
 pub(crate) const DEFAULT_MEMORY: MiB = MiB(1024);
@@ -60,6 +61,8 @@ pub(crate) struct Application {
     /// The application's label. A Worker with a label must have a release in common with it.
     pub(crate) label: Option<Label>,
     pub(crate) cores_granted: Cores,
+    /// What the application's user may still get.
+    pub(crate) room: Room,
     /// The cores of executors whose end was final. Always zero if the application has no maximum of cores.
     pub(crate) cores_spent: Cores,
     pub(crate) profiles: BTreeMap<ProfileId, Profile>,
@@ -168,6 +171,7 @@ impl Application {
             state: ApplicationState::Waiting,
             max_cores: entry.max_cores,
             cores_granted: Cores::ZERO,
+            room: Room::UNLIMITED,
             preferences: LimitedPreferences::default(),
             label: description.command.label(),
             cores_spent: Cores::ZERO,
@@ -218,7 +222,7 @@ impl Application {
     pub(crate) fn held(&self) -> Amounts {
         let mut held = Amounts { cores: self.cores_granted, ..Amounts::default() };
         for profile in self.profiles.values() {
-            held.add(&Amounts::of_executors(&self.demand(profile), profile.held, Cores::ZERO));
+            held.add(&Amounts::of_executors(&self.own_demand(profile), profile.held, Cores::ZERO));
         }
         held
     }
@@ -235,7 +239,7 @@ impl Application {
     pub(crate) fn newly_wanted(&mut self) -> Vec<(Demand, u64)> {
         let asks = |profile: &Profile| !profile.resources.is_empty();
         let asking = self.profiles.values().filter(|profile| asks(profile));
-        let demands: Vec<Demand> = asking.map(|profile| self.demand(profile)).collect();
+        let demands: Vec<Demand> = asking.map(|profile| self.own_demand(profile)).collect();
         let of_profile = |(demand, profile): (Demand, &mut Profile)| {
             let has_limit = self.max_cores < Cores::UNLIMITED || demand.limit != ExecutorLimit::Unlimited;
             let more = if has_limit { demand.most_executors() } else { 1 };
@@ -273,7 +277,7 @@ impl Application {
         self.profiles.get_mut(&id).expect("the profile is one of the application's")
     }
 
-    /// Whether the application's own limits allow another executor.
+    /// Whether the application's own limits and those of its user allow another executor.
     pub(crate) fn may_have_more(&self) -> bool {
         self.profiles.values().any(|profile| self.demand(profile).allows_one_more())
     }
@@ -312,7 +316,15 @@ impl Application {
         self.profiles.values().any(|profile| offer.fits(&self.demand(profile)))
     }
 
+    /// What the application may get for this profile, within its own limits and those of its user.
     pub(crate) fn demand(&self, profile: &Profile) -> Demand {
+        let mut demand = self.own_demand(profile);
+        self.room.limit(&mut demand);
+        demand
+    }
+
+    /// The same within the application's own limits alone.
+    pub(crate) fn own_demand(&self, profile: &Profile) -> Demand {
         Demand {
             size: profile.size,
             memory: profile.memory,

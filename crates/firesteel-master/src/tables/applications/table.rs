@@ -17,6 +17,7 @@ use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::link::{Absence, Link};
 use crate::tables::merged::merged;
 use crate::tables::workers::table::WorkerTable;
+use crate::users::Rooms;
 
 /// The live applications in the order of registration, and the latest ended ones.
 #[derive(Debug, Default)]
@@ -221,6 +222,16 @@ impl ApplicationTable {
             released = true;
         }
         released
+    }
+
+    /// Sets what the users may still get. Applications whose room has changed are considered by the next pass.
+    pub(crate) fn set_rooms(&mut self, rooms: &Rooms) {
+        for row in self.rows.values_mut() {
+            let room = rooms.of(&row.description.user);
+            if row.room != room {
+                considered(&mut self.backlog, row).room = room;
+            }
+        }
     }
 
     pub(crate) fn live_count(&self) -> usize {

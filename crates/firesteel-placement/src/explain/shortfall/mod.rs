@@ -131,6 +131,12 @@ pub enum Reason {
         /// The number of these Workers.
         workers: u64,
     },
+    /// Together, the applications of this user have so much that the limit for each user leaves too little for another
+    /// executor.
+    UserLimit {
+        /// The limit, in words.
+        limit: String,
+    },
 }
 
 /// An application that holds cores that another one waits for. Only its driver knows whether it uses them.
@@ -168,7 +174,8 @@ impl Shortfall {
             | Reason::Impaired { .. }
             | Reason::Avoided { .. }
             | Reason::Paused { .. }
-            | Reason::Labelled { .. } => true,
+            | Reason::Labelled { .. }
+            | Reason::UserLimit { .. } => true,
         }
     }
 }
@@ -191,7 +198,8 @@ impl Reason {
             | Self::Impaired { .. }
             | Self::Avoided { .. }
             | Self::Paused { .. }
-            | Self::Labelled { .. } => false,
+            | Self::Labelled { .. }
+            | Self::UserLimit { .. } => false,
         }
     }
 
@@ -203,19 +211,20 @@ impl Reason {
         match self {
             Self::LimitReached { .. } => 0,
             Self::TooFewCoresLeft { .. } => 1,
-            Self::NotGranted { .. } => 2,
-            Self::NoWorkers => 3,
-            Self::TooSmall { .. } => 4,
-            Self::GangTooLarge { .. } => 5,
-            Self::Impaired { .. } => 6,
-            Self::Excluded { .. } => 7,
-            Self::Avoided { .. } => 8,
-            Self::Labelled { .. } => 9,
-            Self::Paused { .. } => 10,
-            Self::KeptForAnother => 11,
-            Self::GangWaits { .. } => 12,
-            Self::Held { .. } => 13,
-            Self::Busy { .. } => 14,
+            Self::UserLimit { .. } => 2,
+            Self::NotGranted { .. } => 3,
+            Self::NoWorkers => 4,
+            Self::TooSmall { .. } => 5,
+            Self::GangTooLarge { .. } => 6,
+            Self::Impaired { .. } => 7,
+            Self::Excluded { .. } => 8,
+            Self::Avoided { .. } => 9,
+            Self::Labelled { .. } => 10,
+            Self::Paused { .. } => 11,
+            Self::KeptForAnother => 12,
+            Self::GangWaits { .. } => 13,
+            Self::Held { .. } => 14,
+            Self::Busy { .. } => 15,
         }
     }
 

@@ -80,6 +80,7 @@ impl Display for Shortfall {
                 "{} have room, but are on hosts that the application avoids",
                 none_or(*workers, "Worker")
             ),
+            Reason::UserLimit { limit } => write!(f, "each user may have {limit} at most"),
             Reason::Labelled { workers, label } => write!(
                 f,
                 "{} {} room, but {} only executors of {label}",

@@ -16,6 +16,7 @@ fn every_key_reaches_its_field() {
         addresses: 4096,
         executors: 100_000,
         text: 4096,
+        per_user: PerUser::default(),
         kept: u64::MAX,
     };
     let durability = Durability::Durable;
@@ -64,6 +65,8 @@ fn every_key_reaches_its_field() {
         "firesteel.master.maxWorkerAddresses=5",
         "firesteel.master.maxWorkerExecutors=6",
         "firesteel.master.maxTextLength=7",
+        "firesteel.user.maxApplications=8",
+        "firesteel.user.maxSubmissions=9",
         "firesteel.master.memory=8m",
         "firesteel.master.resourceShares=true",
     ];
@@ -111,6 +114,7 @@ fn every_key_reaches_its_field() {
             addresses: 5,
             executors: 6,
             text: 7,
+            per_user: PerUser { applications: 8, submissions: 9, ..PerUser::default() },
             kept: 4 << 20,
         },
         resource_shares: ResourceShares::Allowed,
@@ -232,5 +236,18 @@ fn unusable_values_are_refused() {
         let key = pair.split_once('=').expect("it is a pair").0;
         let error = parsed(&[pair]).expect_err(pair).to_string();
         assert!(error.starts_with(key), "{error}");
+    }
+}
+
+#[test]
+fn what_users_hold_is_limited_where_nothing_is_preempted() {
+    let limits =
+        ["firesteel.user.maxCores=10", "firesteel.user.maxMemory=11g", "firesteel.user.maxExecutors=12"];
+    let expected = PerUser { cores: Cores(10), memory: MiB(11 << 10), executors: 12, ..PerUser::default() };
+    assert_eq!(parsed(&limits).map(|config| config.limits.per_user), Ok(expected));
+    for limit in limits {
+        let error = parsed(&[limit, "firesteel.master.preemption=3"]).expect_err("they exclude each other");
+        assert!(error.to_string().contains("write 0 where firesteel.user.maxCores"), "{error}");
+        parsed(&[limit, "firesteel.master.preemption=0"]).expect("nothing is preempted");
     }
 }

@@ -180,6 +180,7 @@ impl World {
             preemption: self.scenario.preemption,
             gang_preemption: self.scenario.gang_preemption,
             budget: self.scenario.budget,
+            user_cores: self.scenario.user_cores,
             now: *at,
             before: before.clone(),
             after: after.clone(),

@@ -58,6 +58,10 @@ impl World {
         let away_timeout = self.saboteur.as_ref().map_or(away_timeout, |it| it.away_timeout(away_timeout));
         let budget = self.scenario.budget;
         let kept = self.saboteur.as_ref().map_or(budget, |saboteur| saboteur.budget(budget));
+        let mut per_user = master::PerUser::default();
+        if let Some(cores) = self.scenario.user_cores {
+            per_user.cores = self.saboteur.as_ref().map_or(cores, |saboteur| saboteur.user_cores(cores));
+        }
         let config = master::Config {
             preemption,
             gang_preemption,
@@ -75,7 +79,7 @@ impl World {
             // The same value as in the daemon: a Master may replace another Master within the same second.
             first_application: self.timestamp().millis() % 1000 * 10,
             page: self.page(),
-            limits: master::Limits { cores: PLAUSIBLE, kept, ..master::Limits::default() },
+            limits: master::Limits { cores: PLAUSIBLE, kept, per_user, ..master::Limits::default() },
             resource_shares: master::ResourceShares::Allowed,
             web_address: self.scenario.is_measured().then(|| "http://master:8080/".to_owned()),
             away_timeout,

@@ -25,6 +25,8 @@ pub enum Sabotage {
     KeepTooMuch,
     /// The Master refuses descriptions when half of its memory for them is taken.
     RefuseEarly,
+    /// The Master gives users twice the cores that each may have.
+    GiveUsersMore,
     /// The Master misses that a Worker is about to end.
     ForgetLeaving,
     /// A Worker without processes announces its end, and the Master reports it as lost.
@@ -267,6 +269,7 @@ impl Sabotage {
         Self::DropLostOrder,
         Self::KeepTooMuch,
         Self::RefuseEarly,
+        Self::GiveUsersMore,
         Self::ForgetLeaving,
         Self::MournLeft,
         Self::IgnoreHeartbeat,

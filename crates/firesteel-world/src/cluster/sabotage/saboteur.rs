@@ -107,6 +107,14 @@ impl Saboteur {
         }
     }
 
+    /// How many cores a Master with this bug gives to each user.
+    pub(crate) fn user_cores(&self, cores: Cores) -> Cores {
+        match self.sabotage {
+            Sabotage::GiveUsersMore => cores + cores,
+            _ => cores,
+        }
+    }
+
     /// How long a Master with this bug excludes Workers.
     pub(crate) fn exclusion(&self, exclusion: Exclusion) -> Exclusion {
         match self.sabotage {

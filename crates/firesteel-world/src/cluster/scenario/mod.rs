@@ -70,6 +70,8 @@ pub struct Scenario {
     pub election: Option<Election>,
     /// The memory that the Master has for what live applications and cluster drivers describe, in bytes.
     pub budget: u64,
+    /// The cores that each user may have.
+    pub user_cores: Option<Cores>,
     /// The stalls of Workers' connections.
     pub stalls: Vec<Stall>,
     /// The partitions between Masters, machines and owners of applications.
@@ -142,6 +144,8 @@ const PATIENCE: u64 = 0x7061_7469_656E;
 const RESERVATIONS: u64 = 0x7265_7365_7276;
 /// Separates the random numbers of the Master's budget from all others.
 const BUDGET: u64 = 0x6275_6467_6574;
+/// Separates the random numbers of the users' limits from all others.
+const USERS: u64 = 0x0075_7365_7273;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
@@ -213,6 +217,7 @@ impl Scenario {
             full_disk: None,
             shortage: None,
             budget: u64::MAX,
+            user_cores: None,
             stalls: Vec::new(),
             partitions: Vec::new(),
             departure: None,
@@ -241,6 +246,13 @@ impl Scenario {
         let mut dice_of_budgets = Dice::new(seed ^ BUDGET);
         if dice_of_budgets.one_in(6) {
             scenario.budget = dice_of_budgets.between(2_000, 12_000);
+        }
+        let mut dice_of_users = Dice::new(seed ^ USERS);
+        let has_gangs = scenario.apps.iter().any(|app| app.description.gang > 1);
+        let takes_back = scenario.preemption != Preemption::Off || scenario.gang_preemption.is_some();
+        if scenario.queues.is_empty() && !has_gangs && !takes_back && dice_of_users.one_in(4) {
+            let cores = i64::try_from(dice_of_users.between(8, 24)).expect("it is small");
+            scenario.user_cores = Some(Cores(cores));
         }
         let mut bad = Dice::new(seed ^ BAD);
         if machines > 1 && bad.one_in(4) {

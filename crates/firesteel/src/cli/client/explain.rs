@@ -90,7 +90,7 @@ struct DriverExplanation<'a> {
 /// Prints why a cluster driver waits, or how often it was restarted.
 fn explain_driver(view: &DriverView, json: bool) -> io::Result<()> {
     let mut sentences = vec![format!("{} is {}, submitted at {}.", view.id, view.state, view.submitted)];
-    sentences.extend(view.wait.map(|wait| format!("It waits: {wait}.")));
+    sentences.extend(view.wait.as_ref().map(|wait| format!("It waits: {wait}.")));
     if let Some(DriverRestarts { restarts, last, until }) = view.restarts {
         let next = until.map(|until| format!("; the next start is at {until}")).unwrap_or_default();
         let times = counted(restarts, "time");

@@ -326,7 +326,7 @@ fn lines(view: &DriverView) -> String {
         format!("submitted   {submitted}"),
     ];
     lines.extend(name.as_ref().map(|name| format!("name        {name}")));
-    lines.extend(wait.map(|wait| format!("waits       {wait}")));
+    lines.extend(wait.as_ref().map(|wait| format!("waits       {wait}")));
     if let Some(DriverRestarts { restarts, last, until }) = restarts {
         let next = until.map(|until| format!(", next start at {until}")).unwrap_or_default();
         lines.push(format!("restarts    {restarts}, last {last}{next}"));

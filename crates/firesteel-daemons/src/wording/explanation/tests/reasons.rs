@@ -366,6 +366,7 @@ fn words(reason: &Reason) -> &'static [&'static str] {
     match reason {
         Reason::LimitReached { .. } => &["the limit of"],
         Reason::TooFewCoresLeft { .. } => &["left of the application's maximum"],
+        Reason::UserLimit { .. } => &["each user may have"],
         Reason::NoWorkers => &["no Worker is alive"],
         Reason::NotGranted { .. } => &["has granted"],
         Reason::TooSmall { .. } => &["no Worker has"],

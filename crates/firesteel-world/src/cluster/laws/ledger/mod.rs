@@ -12,6 +12,7 @@
 //! - `presence`: the check of Workers that left or are late.
 //! - `exclusions`: the check of excluded Workers, and of applications that end because their executors fail.
 //! - `queue_order`: the check of the order in which applications are served.
+//! - `users`: the limit of cores for each user.
 
 mod absences;
 mod answers;
@@ -25,6 +26,7 @@ mod presence;
 mod queue_order;
 mod reading;
 mod resumption;
+mod users;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,6 +192,7 @@ impl Ledger {
             return Err(format!("the driver of executor {executor} is not told that it was added"));
         }
         let preempted = std::mem::take(&mut outcome.preempted);
+        self.check_users(&launched, order.user_cores)?;
         self.check_turns(&launched, &preempted, order)?;
         Ok(outcome)
     }

@@ -26,6 +26,8 @@ pub(crate) struct Order<'a> {
     pub(crate) gang_preemption: Option<GangPreemption>,
     /// The memory that the Master has for what live applications and cluster drivers describe, in bytes.
     pub(crate) budget: u64,
+    /// The cores that each user may have.
+    pub(crate) user_cores: Option<Cores>,
     /// The time in milliseconds.
     pub(crate) now: u64,
     pub(crate) before: Vec<ReservationView>,

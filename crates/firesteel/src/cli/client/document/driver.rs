@@ -85,7 +85,7 @@ impl<'a> Driver<'a> {
             restarts: restarts.map_or(0, |it| it.restarts),
             last_exit_code: restarts.map(|it| it.last.shell_code()),
             next_start_ms: restarts.and_then(|it| it.until).map(Timestamp::millis),
-            waits_for: wait.map(|wait| wait.to_string()),
+            waits_for: wait.as_ref().map(|wait| wait.to_string()),
             exit_code: state.exit_status().map(ExitStatus::shell_code),
             error: match state {
                 DriverState::Error(error) => Some(error.to_string()),
