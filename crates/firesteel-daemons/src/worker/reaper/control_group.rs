@@ -227,11 +227,15 @@ impl ControlGroup {
         self.limits.write(path)
     }
 
-    /// Whether the kernel killed a process of the group because it had no memory left.
+    /// Whether the kernel killed a process of the group because the group had no memory left. It also counts those that
+    /// it killed because the whole machine had none.
     pub(super) fn is_out_of_memory(&self) -> bool {
         let events = fs::read_to_string(Path::new(&self.path).join("memory.events")).unwrap_or_default();
-        let kills = events.lines().find_map(|line| line.strip_prefix("oom_kill "));
-        kills.and_then(|kills| kills.trim().parse().ok()).is_some_and(|kills: u64| kills > 0)
+        let happened = |name: &str| {
+            let count = events.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+            count.is_some_and(|count: u64| count > 0)
+        };
+        happened("oom ") && happened("oom_kill ")
     }
 
     /// Moves this process out of the group again.
@@ -378,8 +382,12 @@ mod tests {
         let read = |file: &str| fs::read_to_string(Path::new(&group.path).join(file)).unwrap_or_default();
         let files = ["memory.max", "memory.oom.group", "pids.max", "cpu.weight", PROCESSES].map(read);
         assert_eq!(files, ["1476395008", "1", "50", "200", "0"]);
-        for (events, expected) in [("", false), ("oom 3\noom_kill 0\n", false), ("low 0\noom_kill 2\n", true)]
-        {
+        for (events, expected) in [
+            ("", false),
+            ("low 0\noom 3\noom_kill 0\n", false),
+            ("low 0\noom 0\noom_kill 2\n", false),
+            ("low 0\noom 1\noom_kill 2\n", true),
+        ] {
             fs::write(Path::new(&group.path).join("memory.events"), events).expect("it is written");
             assert_eq!(group.is_out_of_memory(), expected, "{events}");
         }
