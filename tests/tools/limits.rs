@@ -40,6 +40,8 @@ fn held() {
         .arg(variable("OUT", &out.path().display().to_string()))
         .arg(variable("FIRESTEEL", env!("CARGO_BIN_EXE_firesteel")))
         .arg(variable("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"))
+        // Where the machine keeps its memory, as a file.
+        .env("TMPDIR", out.path())
         .stdin(Stdio::null())
         .stdout(console.try_clone().expect("a descriptor"))
         .stderr(console)
