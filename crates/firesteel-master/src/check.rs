@@ -81,10 +81,8 @@ impl Master {
         for number in self.drivers.waiting() {
             let driver = self.drivers.live(*number);
             let mut rows = self.workers.iter().filter(|row| row.description.label.is_none());
-            let description = &driver.description;
             let room = rows.find(|row| row.offer().fits(&driver.demand()));
-            let room =
-                room.filter(|_| users.of(&description.user).admits(description.cores, description.memory));
+            let room = room.filter(|_| users.of(&driver.description.user).admits(&driver.description));
             let worker = room.map(|row| &row.description.id);
             ensure!("master", worker.is_none(), "{} waits, although {worker:?} has room", driver.id);
         }

@@ -1,9 +1,11 @@
 //! What one user may have at the same time, and what he may still get.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_placement::{Cores, Demand, ExecutorLimit, MiB};
+use firesteel_protocol::messages::DriverDescription;
 use firesteel_protocol::time::Timestamp;
 
 /// What each user may have at the same time. By default there is no limit, as in Spark. Where cores, memory or
@@ -100,9 +102,9 @@ impl Room {
         };
     }
 
-    /// Whether one process with these cores and this memory is within this room.
-    pub(crate) fn admits(self, cores: Cores, memory: MiB) -> bool {
-        cores <= self.cores && memory <= self.memory && self.executors > 0
+    /// Whether a cluster driver is within this room.
+    pub(crate) fn admits(self, driver: &DriverDescription) -> bool {
+        driver.cores <= self.cores && driver.memory <= self.memory && self.executors > 0
     }
 }
 
@@ -127,6 +129,11 @@ impl Rooms {
         had.executors = had.executors.saturating_add(executors);
         had.cores += cores;
         had.memory += memory;
+    }
+
+    /// Counts a cluster driver that runs.
+    pub(crate) fn count_driver(&mut self, driver: &DriverDescription) {
+        self.count(&driver.user, 1, driver.cores, driver.memory);
     }
 
     /// What a user may still get.
@@ -159,7 +166,7 @@ struct Latest {
 }
 
 /// The time for which submissions are counted.
-const SECOND: u64 = 1_000;
+const SECOND: Duration = Duration::from_secs(1);
 
 impl Submissions {
     /// Counts a submission, unless the user has made too many within a second.
@@ -167,7 +174,7 @@ impl Submissions {
         if most == u64::MAX {
             return Ok(());
         }
-        self.0.retain(|_, latest| now.since(latest.since).as_millis() < u128::from(SECOND));
+        self.0.retain(|_, latest| now.since(latest.since) < SECOND);
         let latest = self.0.entry(user.to_owned()).or_insert(Latest { since: now, count: 0 });
         if latest.count >= most {
             return Err(format!(
@@ -183,7 +190,8 @@ impl Submissions {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_placement::ExecutorSize;
+    use firesteel_placement::{ExecutorSize, ResourceAmounts};
+    use firesteel_protocol::process::Command;
 
     use super::*;
 
@@ -194,6 +202,17 @@ mod tests {
             cores_left: Cores(100),
             held,
             ..Demand::default()
+        }
+    }
+
+    fn driver() -> DriverDescription {
+        DriverDescription {
+            user: "ann".to_owned(),
+            command: Command::of("true"),
+            cores: Cores(2),
+            memory: MiB(1024),
+            supervise: false,
+            resources: ResourceAmounts::new(),
         }
     }
 
@@ -214,7 +233,7 @@ mod tests {
             let (room, mut limited) = (rooms.of("ann"), demand(2));
             room.limit(&mut limited);
             assert_eq!(limited.most_executors(), executors, "{most:?}");
-            assert_eq!(room.admits(Cores(2), MiB(1024)), executors > 0, "{most:?}");
+            assert_eq!(room.admits(&driver()), executors > 0, "{most:?}");
             if let Some(words) = in_the_way {
                 assert_eq!(most.in_the_way(&demand(2), room), words);
             }

@@ -128,9 +128,7 @@ impl Master {
             }
             let driver = self.drivers.live(number);
             let demand = driver.demand();
-            let DriverDescription { user, cores, memory, .. } = &driver.description;
-            let (user, cores, memory) = (user.clone(), *cores, *memory);
-            if !rooms.of(&user).admits(cores, memory) {
+            if !rooms.of(&driver.description.user).admits(&driver.description) {
                 continue;
             }
             if was_tried && !self.workers.gained_room_for(&demand) {
@@ -141,12 +139,11 @@ impl Master {
                 Strategy::Consolidate => None,
             };
             if let Some(slot) = self.workers.first_with_room(&demand, after) {
+                rooms.count_driver(&self.drivers.live(number).description);
                 self.launch_driver(now, number, slot);
-                rooms.count(&user, 1, cores, memory);
             }
         }
         self.drivers.is_tried = true;
-        self.limit_users();
     }
 
     /// Gives a waiting cluster driver to a Worker that has room for it.
@@ -308,9 +305,8 @@ impl Master {
         if self.drivers.running() >= self.config.max_drivers {
             return Some(DriverWait::Limit { most: self.config.max_drivers as u64 });
         }
-        let DriverDescription { user, cores, memory, .. } = &driver.description;
-        let room = self.rooms().of(user);
-        if !room.admits(*cores, *memory) {
+        let room = self.rooms().of(&driver.description.user);
+        if !room.admits(&driver.description) {
             let limit = self.config.limits.per_user.in_the_way(&driver.demand(), room);
             return Some(DriverWait::UserLimit { limit });
         }

@@ -25,8 +25,8 @@ impl Master {
         if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
             return;
         }
-        self.limit_users();
         self.place_drivers(now);
+        self.limit_users();
         if self.schedules_by_queue() {
             let executors_ended = self.serve_queues(now);
             if executors_ended {

@@ -15,8 +15,7 @@ impl Master {
             rooms.count(&application.description.user, executors, held.cores, held.memory);
         }
         for driver in self.drivers.iter().filter(|driver| driver.run.is_some()) {
-            let description = &driver.description;
-            rooms.count(&description.user, 1, description.cores, description.memory);
+            rooms.count_driver(&driver.description);
         }
         rooms
     }

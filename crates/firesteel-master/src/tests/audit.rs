@@ -29,7 +29,7 @@ impl Bench {
     }
 }
 
-fn submission(user: &str, cores: i64) -> ClientToMaster {
+pub(super) fn submission(user: &str, cores: i64) -> ClientToMaster {
     ClientToMaster::RequestSubmitDriver(Box::new(DriverDescription {
         user: user.to_owned(),
         command: command(),

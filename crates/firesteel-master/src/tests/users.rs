@@ -1,5 +1,6 @@
 //! What each user may have at the same time.
 
+use super::audit::submission;
 use super::*;
 use crate::PerUser;
 
@@ -38,15 +39,7 @@ fn refused(end: Option<ApplicationEnd>) -> Option<String> {
 }
 
 fn submit(bench: &mut Bench, user: &str, cores: i64) -> SubmitDriverAnswer {
-    let wanted = DriverDescription {
-        user: user.to_owned(),
-        command: command(),
-        cores: Cores(cores),
-        memory: MiB(512),
-        supervise: false,
-        resources: ResourceAmounts::new(),
-    };
-    match bench.client(ClientToMaster::RequestSubmitDriver(Box::new(wanted))).1 {
+    match bench.client(submission(user, cores)).1 {
         MasterToClient::SubmitDriverResponse(answer) => answer,
         other => panic!("{other:?}"),
     }

@@ -3,7 +3,7 @@
 use firesteel_placement::MiB;
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationView, DriverView, LossReason};
+use super::{ApplicationView, DriverView, LossReason, Usage};
 use crate::ids::ExecutorId;
 use crate::time::Timestamp;
 
@@ -59,6 +59,12 @@ pub enum ExceededLimit {
     /// The directory with the output, and the part of the application's scratch directories.
     #[display("it used more disk than its Worker allows: {}", MiB((*mib).into()))]
     Disk { mib: u32 },
+}
+
+impl From<Usage> for Used {
+    fn from(Usage { cpu_millis, peak_memory, .. }: Usage) -> Self {
+        Self { cpu_millis, peak_memory, exceeded: None }
+    }
 }
 
 impl Used {

@@ -181,8 +181,7 @@ impl Row {
     }
 
     fn used(self) -> Used {
-        let Usage { cpu_millis, peak_memory, .. } = self.usage;
-        Used { cpu_millis, peak_memory, exceeded: self.exceeded }
+        Used { exceeded: self.exceeded, ..self.usage.into() }
     }
 }
 

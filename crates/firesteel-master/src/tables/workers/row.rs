@@ -190,14 +190,14 @@ impl WorkerRow {
     pub(crate) fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.executors.iter().find(|(key, _)| key == executor)?;
-        Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory, exceeded: None })
+        Some((*usage).into())
     }
 
     /// The usage of one of the Worker's cluster drivers, according to the last report.
     pub(crate) fn used_by_driver(&self, driver: &DriverId) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.drivers.iter().find(|(id, _)| id == driver)?;
-        Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory, exceeded: None })
+        Some((*usage).into())
     }
 
     /// Why the Worker gets no new executors for now, if something is wrong with it.
