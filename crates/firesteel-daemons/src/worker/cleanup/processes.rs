@@ -79,15 +79,19 @@ fn processes() -> impl Iterator<Item = (Pid, Vec<u8>)> {
 ///
 /// While a process replaces its program (execve), Linux shows an empty environment for it. On a busy machine this state
 /// lasts many milliseconds. If the scan did not wait for its end, it would miss an executor that has just been started.
+/// The state may also end just after an empty reading. So a process has no environment only if it was read after the
+/// process was seen with one in place.
 fn environment_of(pid: Pid) -> Vec<u8> {
     let give_up = Instant::now() + EXEC_LIMIT;
+    let mut in_place = false;
     loop {
-        let environment = fs::read(format!("/proc/{pid}/environ"));
-        match environment {
-            Ok(empty) if empty.is_empty() && is_between_programs(pid) && Instant::now() < give_up => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            found => return found.unwrap_or_default(),
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        if !environment.is_empty() || in_place || Instant::now() >= give_up {
+            return environment;
+        }
+        in_place = !is_between_programs(pid);
+        if !in_place {
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
