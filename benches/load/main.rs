@@ -14,6 +14,7 @@
 //! loopback. In each round the servers take turns. Processor time and context switches are those of the server alone.
 //! Every wait has a limit, and every load an end. benches/README.md has the figures.
 
+mod hostile;
 mod mocks;
 mod null;
 mod probe;
@@ -37,6 +38,9 @@ fn main() {
     if std::env::args().nth(1).is_some_and(|word| word == "null") {
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
         return runtime.expect("a runtime starts").block_on(null::serve());
+    }
+    if std::env::args().nth(1).is_some_and(|word| word == "attack") {
+        return hostile::attack(std::env::args().skip(2));
     }
     let arguments = Arguments::of(Known {
         flags: &["--system-calls"],

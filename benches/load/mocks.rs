@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::server::Door;
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::Kind as _;
 use firesteel_protocol::address::Address;
@@ -78,13 +79,12 @@ impl Drop for Mock {
 
 /// Connects a Worker with this number of cores. It reports an executor as running as soon as it gets the launch order,
 /// and as killed as soon as it gets the kill order.
-pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) -> Mock {
-    let (address, seen) = (address.to_owned(), Rc::clone(seen));
+pub(crate) fn worker(door: &Door, number: u64, cores: i64, seen: &Rc<Seen>) -> Mock {
+    let (door, seen) = (door.clone(), Rc::clone(seen));
     Mock(spawn_local(async move {
         let id = WorkerId::new(format!("worker-20261120212235-10.0.{}.{}-7078", number / 250, number % 250));
         let host = Address::new(format!("10.0.{}.{}", number / 250, number % 250), 7078);
-        let link = Link::dial(&address, Role::Worker, id.as_str()).await.expect("the server accepts Workers");
-        let Link { mut incoming, mut outgoing } = link;
+        let Link { mut incoming, mut outgoing } = door.dial(Role::Worker, id.as_str()).await;
         let offered = Offered { cores: Cores(cores), memory: MiB(1 << 20), resources: Resources::default() };
         let worker = WorkerDescription::new(id.clone(), host, offered, "/work");
         outgoing.push(&WorkerToMaster::register(worker, Vec::new()));
@@ -170,11 +170,11 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Connects at once. When `start` is notified, registers an application with this number of executors of one core.
-    pub(crate) fn connect(address: &str, executors: i64, start: Rc<Notify>, seen: &Rc<Seen>) -> Self {
-        let (address, seen) = (address.to_owned(), Rc::clone(seen));
+    pub(crate) fn connect(door: &Door, executors: i64, start: Rc<Notify>, seen: &Rc<Seen>) -> Self {
+        let (door, seen) = (door.clone(), Rc::clone(seen));
         let (end, ended) = mpsc::channel(1);
         let mock = Mock(spawn_local(async move {
-            let link = Link::dial(&address, Role::Driver, "load").await.expect("the server accepts drivers");
+            let link = door.dial(Role::Driver, "load").await;
             let started = start.notified();
             seen.add(&seen.drivers);
             started.await;
@@ -191,7 +191,9 @@ impl Driver {
 
 async fn drive(link: Link, executors: i64, mut ended: mpsc::Receiver<()>, seen: &Seen) {
     let Link { mut incoming, mut outgoing } = link;
-    outgoing.push(&DriverToMaster::RegisterApplication(Box::new(description(executors))));
+    // Each driver has a user of its own, since a Master may limit what one user submits.
+    let user = format!("load-{}", seen.drivers.get());
+    outgoing.push(&DriverToMaster::RegisterApplication(Box::new(description(&user, executors))));
     outgoing.flush().await;
     let mut app = None;
     loop {
@@ -220,10 +222,9 @@ async fn drive(link: Link, executors: i64, mut ended: mpsc::Receiver<()>, seen: 
 }
 
 /// Runs one application on its own connection, until all its executors have ended.
-pub(crate) async fn one_application(address: &str, executors: i64) {
-    let link = Link::dial(address, Role::Driver, "load").await.expect("the server accepts drivers");
-    let Link { mut incoming, mut outgoing } = link;
-    outgoing.push(&DriverToMaster::RegisterApplication(Box::new(description(executors))));
+pub(crate) async fn one_application(door: &Door, executors: i64) {
+    let Link { mut incoming, mut outgoing } = door.dial(Role::Driver, "load").await;
+    outgoing.push(&DriverToMaster::RegisterApplication(Box::new(description("load", executors))));
     outgoing.flush().await;
     let (mut app, mut running) = (None, 0);
     while let Some(body) = incoming.next().await {
@@ -245,7 +246,7 @@ pub(crate) async fn one_application(address: &str, executors: i64) {
 }
 
 /// An application of executors with one core each, and a command of ordinary length.
-pub(crate) fn description(executors: i64) -> ApplicationDescription {
+pub(crate) fn description(user: &str, executors: i64) -> ApplicationDescription {
     let mut command = Command::of("/opt/application/bin/executor");
     command.arguments = (0..10).map(|number| format!("--option-{number}=value-{number}")).collect();
     command.environment =
@@ -253,5 +254,5 @@ pub(crate) fn description(executors: i64) -> ApplicationDescription {
     let profile =
         ResourceProfile { cores: Some(Cores(1)), memory: Some(MiB(1)), resources: ResourceAmounts::new() };
     let wanted = WantedExecutors { profile, max_cores: Some(Cores(executors)), ..WantedExecutors::default() };
-    ApplicationDescription::new(Submitter::new("load", "load"), wanted, Placing::default(), Work::of(command))
+    ApplicationDescription::new(Submitter::new("load", user), wanted, Placing::default(), Work::of(command))
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use firesteel_protocol::messages::{ClientToMaster, StateCursor};
 use firesteel_protocol::wire::Role;
-use firesteel_testkit::peers::link::Link;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+use crate::hostile;
 use crate::mocks::{self, Driver, Mock, Seen};
 use crate::probe::Probe;
 use crate::server::{self, Kind, Server, Used};
@@ -25,6 +25,8 @@ pub(crate) struct Size {
     pub(crate) apps: u64,
     /// The number of small applications, one after the other.
     pub(crate) small_apps: u64,
+    /// The number of hostile connections.
+    pub(crate) hostile: usize,
     /// The duration of scenarios that last for a time.
     pub(crate) span: Duration,
     /// The number of applications in the million, each with a thousandth of the cores.
@@ -36,11 +38,18 @@ impl Size {
         workers: 10_000,
         apps: 100,
         small_apps: 300,
+        hostile: 5_000,
         span: Duration::from_secs(30),
         large_apps: 1_000,
     };
-    pub(crate) const SMALL: Self =
-        Self { workers: 60, apps: 6, small_apps: 5, span: Duration::from_secs(1), large_apps: 10 };
+    pub(crate) const SMALL: Self = Self {
+        workers: 60,
+        apps: 6,
+        small_apps: 5,
+        hostile: 60,
+        span: Duration::from_secs(1),
+        large_apps: 10,
+    };
 
     fn executors(self) -> u64 {
         self.workers * 16
@@ -70,10 +79,12 @@ pub(crate) enum Scenario {
     Rate,
     /// 1,000 Workers that are half full, while applications, Workers and hostile peers come and go.
     Stability,
+    /// Applications of 16 executors on 1,000 Workers, beside 5,000 hostile connections and without them.
+    Hostile,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Burst,
         Self::Impatient,
         Self::Million,
@@ -84,6 +95,7 @@ impl Scenario {
         Self::Status,
         Self::Rate,
         Self::Stability,
+        Self::Hostile,
     ];
 
     pub(crate) fn word(self) -> &'static str {
@@ -98,16 +110,18 @@ impl Scenario {
             Self::Status => "status",
             Self::Rate => "rate",
             Self::Stability => "stability",
+            Self::Hostile => "hostile",
         }
     }
 
     /// The servers to load in turn.
     pub(crate) fn servers(self) -> &'static [Kind] {
         match self {
-            Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging, Kind::Durable],
+            Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging, Kind::Durable, Kind::Secured],
             Self::Small | Self::Rate => &[Kind::Null, Kind::Quiet, Kind::Durable],
             Self::SparkMillion | Self::Heartbeats => &[Kind::Null, Kind::Quiet],
             Self::Impatient | Self::Million | Self::Deaf | Self::Status | Self::Stability => &[Kind::Quiet],
+            Self::Hostile => &[Kind::Secured],
         }
     }
 
@@ -117,6 +131,7 @@ impl Scenario {
             Self::Impatient => vec!["spark.worker.timeout=3".to_owned()],
             // These mocks send no heartbeats.
             Self::SparkMillion => vec!["spark.worker.timeout=1000000".to_owned()],
+            Self::Hostile => hostile::LIMITS_OF_USERS.map(str::to_owned).to_vec(),
             _ => Vec::new(),
         };
         let testbed = Testbed::new(kind, &settings);
@@ -130,6 +145,7 @@ impl Scenario {
             Self::Status => status(&testbed, size, sheet).await,
             Self::Rate => rate(&testbed, size, sheet).await,
             Self::Stability => stability::run(&testbed, size, sheet).await,
+            Self::Hostile => hostile::run(&testbed, size, sheet).await,
         }
     }
 }
@@ -152,7 +168,7 @@ impl Testbed {
         for from in (0..count).step_by(500) {
             let until = count.min(from + 500);
             workers.extend(
-                (from..until).map(|number| mocks::worker(&self.server.address, number, cores, &self.seen)),
+                (from..until).map(|number| mocks::worker(&self.server.door, number, cores, &self.seen)),
             );
             self.seen.until("all Workers are registered", |seen| seen.workers.get() >= until).await;
         }
@@ -162,7 +178,7 @@ impl Testbed {
     /// Connects drivers, which register when they are notified.
     pub(crate) async fn drivers(&self, count: u64, executors: i64) -> (Vec<Driver>, Rc<Notify>) {
         let start = Rc::new(Notify::new());
-        let connect = |_| Driver::connect(&self.server.address, executors, Rc::clone(&start), &self.seen);
+        let connect = |_| Driver::connect(&self.server.door, executors, Rc::clone(&start), &self.seen);
         let all = self.seen.drivers.get() + count;
         let drivers = (0..count).map(connect).collect();
         self.seen.until("all drivers are connected", |seen| seen.drivers.get() >= all).await;
@@ -173,7 +189,7 @@ impl Testbed {
         self.seen.until("all executors run", |seen| seen.running.get() >= executors).await;
     }
 
-    async fn gone(&self, apps: u64) {
+    pub(crate) async fn gone(&self, apps: u64) {
         self.seen.until("all executors are gone", |seen| seen.gone.get() >= apps).await;
     }
 }
@@ -194,7 +210,7 @@ async fn burst(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     let executors = size.executors();
     let (drivers, begin) =
         testbed.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
-    let probe = Probe::start(&server.address).expect("the server accepts clients");
+    let probe = Probe::start(&server.door);
     let calls = sheet.count_system_calls(server);
     let (before, begun) = (server.used(), Instant::now());
     begin.notify_waiters();
@@ -242,13 +258,14 @@ async fn spark_million(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     let mut workers = Vec::new();
     for from in (0..apps * 5).step_by(500) {
         let until = (from + 500).min(apps * 5);
-        workers
-            .extend((from..until).map(|number| spark::worker(&script, &server.address, number, 200, seen)));
+        workers.extend(
+            (from..until).map(|number| spark::worker(&script, &server.door.address, number, 200, seen)),
+        );
         seen.until("all Workers are registered", |seen| seen.workers.get() >= until).await;
     }
     let start = Rc::new(Notify::new());
     let executors = i32::try_from(apps).expect("it is small");
-    let connect = |_| spark::driver(&script, &server.address, executors, Rc::clone(&start), seen);
+    let connect = |_| spark::driver(&script, &server.door.address, executors, Rc::clone(&start), seen);
     let _drivers: Vec<Mock> = (0..apps).map(connect).collect();
     seen.until("all drivers are connected", |seen| seen.drivers.get() >= apps).await;
     let (before, own, begun) = (server.used(), server::own(), Instant::now());
@@ -295,8 +312,7 @@ async fn deaf(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     let before = server.memory();
     let mut deaf = Vec::new();
     for _ in 0..50 {
-        let mut link =
-            Link::dial(&server.address, Role::Client, "deaf").await.expect("the server accepts clients");
+        let mut link = server.door.dial(Role::Client, "deaf").await;
         for _ in 0..200 {
             link.outgoing.push(&ClientToMaster::RequestMasterState { from: StateCursor::beginning() });
         }
@@ -321,8 +337,8 @@ async fn status(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
         testbed.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
     begin.notify_waiters();
     testbed.running(executors / size.apps * size.apps).await;
-    let probe = Probe::start(&server.address).expect("the server accepts clients");
-    let url = format!("spark://{}", server.address);
+    let probe = Probe::start(&server.door);
+    let url = format!("spark://{}", server.door.address);
     let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
     command.args(["status", "--json", "--master", &url]).stdin(Stdio::null()).stderr(Stdio::null());
     // Meanwhile the mocks continue.
@@ -347,11 +363,11 @@ async fn rate(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     let mut done = 0;
     let mut clients = tokio::task::JoinSet::new();
     for _ in 0..20 {
-        let (address, span) = (testbed.server.address.clone(), size.span / 3);
+        let (door, span) = (testbed.server.door.clone(), size.span / 3);
         clients.spawn_local(async move {
             let mut apps = 0_u64;
             while begun.elapsed() < span {
-                let one = timeout(mocks::PATIENCE, mocks::one_application(&address, 4)).await;
+                let one = timeout(mocks::PATIENCE, mocks::one_application(&door, 4)).await;
                 assert!(one.is_ok(), "waited for {:?} until an application was done", mocks::PATIENCE);
                 apps += 1;
             }

@@ -1,13 +1,20 @@
 //! The process under load, the Master or the null master, and the resources that it has used.
 
-use std::fs;
-use std::io::{BufRead, BufReader};
+use std::fs::{self, Permissions};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use firesteel_host::net::{Introduction, Keyring, Keys};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::Role;
+use firesteel_testkit::peers::link::Link;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 use tempfile::TempDir;
+
+use crate::hostile::HOSTILE;
 
 /// Which process is under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +25,9 @@ pub(crate) enum Kind {
     Logging,
     /// `firesteel master`, logging errors only, with a journal on a disk.
     Durable,
+    /// `firesteel master`, logging errors only, with credentials: its peers prove a secret, and connections are
+    /// encrypted.
+    Secured,
     Null,
 }
 
@@ -27,6 +37,7 @@ impl Kind {
             Self::Quiet => "errors only",
             Self::Logging => "default log",
             Self::Durable => "journal",
+            Self::Secured => "credentials",
             Self::Null => "null",
         }
     }
@@ -35,10 +46,47 @@ impl Kind {
 /// A server process, which ends when this is dropped.
 pub(crate) struct Server {
     process: Child,
-    /// The journal of a durable Master, deleted with it.
-    _journal: Option<TempDir>,
+    /// The journal of a durable Master and the credentials of a secured one, deleted with it.
+    _directory: TempDir,
+    pub(crate) door: Door,
+}
+
+/// The port of a server, and what a peer needs to be admitted.
+#[derive(Clone)]
+pub(crate) struct Door {
     /// `host:port`.
     pub(crate) address: String,
+    keyring: Option<Keyring>,
+}
+
+impl Door {
+    /// Connects a peer.
+    ///
+    /// # Panics
+    /// The server does not admit it.
+    pub(crate) async fn dial(&self, role: Role, name: &str) -> Link {
+        self.try_dial(role, name).await.expect("the server admits its peers")
+    }
+
+    /// Connects a peer, which the server may turn away.
+    pub(crate) async fn try_dial(&self, role: Role, name: &str) -> io::Result<Link> {
+        if self.keyring.is_none() {
+            return Link::dial(&self.address, role, name).await;
+        }
+        let ours = Introduction::new(role, name).with_keys(self.keyring.clone());
+        let address = self.address.parse().expect("it is an address");
+        Link::dial_encrypted(&address, &ours).await.map_err(io::Error::other)
+    }
+
+    /// The port of a secured Master, for somebody with these keys.
+    pub(crate) fn of(address: String, keys: Keys) -> Self {
+        Self { address, keyring: Some(Keyring::new(keys)) }
+    }
+}
+
+/// The secret of a secured Master's cluster.
+pub(crate) fn secret() -> Secret {
+    Secret::of_bytes([7; 32])
 }
 
 /// The resources that a process has used since its start.
@@ -52,21 +100,32 @@ pub(crate) struct Used {
 impl Server {
     /// Starts a server on a free port of loopback.
     pub(crate) fn start(kind: Kind, settings: &[String]) -> Self {
-        let journal = (kind == Kind::Durable).then(|| TempDir::new().expect("a temporary directory"));
+        let directory = TempDir::new().expect("a temporary directory");
+        let keys = Keys::default().with_cluster(&secret());
+        let keyring = (kind == Kind::Secured).then(|| Keyring::new(keys));
         let mut command = match kind {
             Kind::Null => {
                 let mut null = Command::new(std::env::current_exe().expect("this program has a path"));
                 null.arg("null");
                 null
             }
-            Kind::Quiet | Kind::Logging | Kind::Durable => {
+            Kind::Quiet | Kind::Logging | Kind::Durable | Kind::Secured => {
                 let mut master = Command::new(env!("CARGO_BIN_EXE_firesteel"));
                 master.args(["master", "--host", "127.0.0.1", "--port", "0", "--announce"]);
                 master.args(settings.iter().flat_map(|setting| ["--conf", setting]));
                 master.args((kind != Kind::Logging).then_some("-qq"));
-                if let Some(journal) = &journal {
-                    let directory = journal.path().display();
-                    master.args(["--conf", &format!("spark.deploy.recoveryDirectory={directory}")]);
+                let directory = directory.path();
+                if kind == Kind::Durable {
+                    let setting = format!("spark.deploy.recoveryDirectory={}", directory.display());
+                    master.args(["--conf", &setting]);
+                }
+                if kind == Kind::Secured {
+                    let file = directory.join("credentials");
+                    let words = format!("cluster {}\nuser {HOSTILE}\n", secret().reveal());
+                    fs::write(&file, words)
+                        .and_then(|()| fs::set_permissions(&file, Permissions::from_mode(0o600)))
+                        .expect("credentials can be written");
+                    master.args(["--conf", &format!("firesteel.credentials.file={}", file.display())]);
                 }
                 master
             }
@@ -79,7 +138,8 @@ impl Server {
         BufReader::new(stdout).read_line(&mut line).expect("the server announces its address");
         let ready: serde_json::Value = serde_json::from_str(&line).expect("an announcement is JSON");
         let url = ready["url"].as_str().expect("an announcement has a url");
-        Self { process, _journal: journal, address: url.trim_start_matches("spark://").to_owned() }
+        let door = Door { address: url.trim_start_matches("spark://").to_owned(), keyring };
+        Self { process, _directory: directory, door }
     }
 
     pub(crate) fn used(&self) -> Used {

@@ -13,7 +13,6 @@ use firesteel_protocol::wire::Role;
 use firesteel_sim::picture::axis::{Axis, Scale};
 use firesteel_sim::picture::chart::{ABOVE, BELOW, Chart, LEFT, Series};
 use firesteel_sim::picture::{Anchor, Area, MARGIN, Paint, Point, SMALL, Svg, Weight, ticks};
-use firesteel_testkit::peers::link::Link;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -22,6 +21,7 @@ use tokio::time::{sleep, timeout};
 use crate::mocks;
 use crate::probe::Probe;
 use crate::scenarios::{Size, Testbed};
+use crate::server::Door;
 use crate::table::Sheet;
 
 /// The number of samples, independent of the duration.
@@ -60,16 +60,16 @@ pub(crate) async fn run(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
 
     let mut going_on = JoinSet::new();
     for number in 0..4 {
-        let address = testbed.server.address.clone();
-        going_on.spawn_local(applications(address, number));
+        let door = testbed.server.door.clone();
+        going_on.spawn_local(applications(door, number));
     }
-    going_on.spawn_local(workers_that_leave(testbed.server.address.clone(), testbed.seen.clone()));
-    going_on.spawn_local(strangers(testbed.server.address.clone()));
+    going_on.spawn_local(workers_that_leave(testbed.server.door.clone(), testbed.seen.clone()));
+    going_on.spawn_local(strangers(testbed.server.door.clone()));
 
     let begun = Instant::now();
     let mut samples = Vec::new();
     for number in 1..=SAMPLES {
-        let probe = Probe::start(&testbed.server.address).expect("the server accepts clients");
+        let probe = Probe::start(&testbed.server.door);
         sleep((size.span * number / SAMPLES).saturating_sub(begun.elapsed())).await;
         let delays = tokio::task::spawn_blocking(|| probe.finish()).await.expect("the probe does not panic");
         samples.push(Sample {
@@ -89,33 +89,33 @@ pub(crate) async fn run(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
 }
 
 /// Runs applications of some executors, one after the other.
-async fn applications(address: String, number: u64) {
+async fn applications(door: Door, number: u64) {
     sleep(PAUSE * u32::try_from(number).expect("it is small") / 4).await;
     loop {
-        let one = timeout(mocks::PATIENCE, mocks::one_application(&address, 16)).await;
+        let one = timeout(mocks::PATIENCE, mocks::one_application(&door, 16)).await;
         assert!(one.is_ok(), "waited for {:?} until an application was done", mocks::PATIENCE);
         sleep(PAUSE).await;
     }
 }
 
 /// Additional Workers that leave, and return under the same ids.
-async fn workers_that_leave(address: String, seen: std::rc::Rc<mocks::Seen>) {
+async fn workers_that_leave(door: Door, seen: std::rc::Rc<mocks::Seen>) {
     for number in (0..10).cycle() {
-        let worker = mocks::worker(&address, 1_000_000 + number, 1, &seen);
+        let worker = mocks::worker(&door, 1_000_000 + number, 1, &seen);
         sleep(PAUSE).await;
         drop(worker);
     }
 }
 
 /// A client asks for the whole state and disconnects within the answer. Another peer speaks another protocol.
-async fn strangers(address: String) {
+async fn strangers(door: Door) {
     loop {
-        if let Ok(mut link) = Link::dial(&address, Role::Client, "stability").await {
-            link.outgoing.push(&ClientToMaster::RequestMasterState { from: StateCursor::beginning() });
-            link.outgoing.flush().await;
-            let _ = link.incoming.next().await;
-        }
-        if let Ok(mut stream) = TcpStream::connect(&address).await {
+        let mut link = door.dial(Role::Client, "stability").await;
+        link.outgoing.push(&ClientToMaster::RequestMasterState { from: StateCursor::beginning() });
+        link.outgoing.flush().await;
+        let _ = link.incoming.next().await;
+        drop(link);
+        if let Ok(mut stream) = TcpStream::connect(&door.address).await {
             let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await;
         }
         sleep(PAUSE).await;

@@ -58,17 +58,17 @@ impl Table {
         self.frames.insert(kind, sheet.frames);
     }
 
-    /// Prints medians, ranges, and ratios to the null master of the same round. A Master with a journal is also
-    /// compared to one without.
+    /// Prints medians, ranges, and ratios to the null master of the same round. A Master with a journal or
+    /// credentials is also compared to one without.
     pub(crate) fn print(&self) {
         for name in &self.names {
-            for kind in [Kind::Null, Kind::Quiet, Kind::Logging, Kind::Durable] {
+            for kind in [Kind::Null, Kind::Quiet, Kind::Logging, Kind::Durable, Kind::Secured] {
                 let Some(rounds) = self.rounds.get(&(name, kind)) else { continue };
                 let (median, least, most) = spread(rounds);
                 let baselines = match kind {
                     Kind::Null => &[][..],
                     Kind::Quiet | Kind::Logging => &[Kind::Null],
-                    Kind::Durable => &[Kind::Null, Kind::Quiet],
+                    Kind::Durable | Kind::Secured => &[Kind::Null, Kind::Quiet],
                 };
                 let ratios: String =
                     baselines.iter().filter_map(|baseline| self.ratio(name, rounds, *baseline)).collect();

@@ -5,7 +5,6 @@
 //! messages for them. Peers take turns, as [`FairQueue`] describes.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -18,6 +17,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::net::outbound::Outbound;
+use crate::net::pace::Pace;
 use crate::net::{Arrival, Disconnect, PeerInfo};
 
 /// The maximum number of waiting events of the daemon's own tasks.
@@ -78,8 +78,9 @@ pub enum InboxEntry<E> {
     },
 }
 
-/// The turn of a peer whose next message is read only after the answer to this one. Dropping it ends the turn.
-pub(crate) type Turn = oneshot::Sender<Infallible>;
+/// The turn of a peer whose next message is read only after this one. Dropping it ends the turn. A duration that is sent
+/// says how long the peer is not heard.
+pub(crate) type Turn = oneshot::Sender<Duration>;
 
 #[derive(Debug)]
 pub struct Opened<E> {
@@ -322,6 +323,20 @@ impl<E> Inbox<E> {
             Poll::Ready(Ok(()))
         })
         .await
+    }
+
+    /// Adds an ordinary message, and waits until it was handled and the peer may be heard again.
+    pub(crate) async fn message_in_turn(
+        &self,
+        arrival: Arrival<'_>,
+        bytes: usize,
+        event: E,
+        pace: &mut Pace,
+    ) -> Result<(), OwnerGone> {
+        let (turn, handled) = oneshot::channel();
+        self.message(arrival, Urgency::Ordinary, bytes, (event, Some(turn))).await?;
+        pace.wait(handled.await.ok()).await;
+        Ok(())
     }
 
     /// Adds the end of a connection, unless the owner has ended. Drops messages of the connection that still wait until

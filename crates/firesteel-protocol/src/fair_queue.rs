@@ -165,9 +165,10 @@ impl<T> FairQueue<T> {
         let is_ordinarys_turn =
             self.urgent.is_empty() || (self.in_a_row >= Self::URGENT_IN_A_ROW && !self.ordinary.is_empty());
         let peer = if is_ordinarys_turn {
+            let peer = self.ordinary.pop_front()?;
             self.in_a_row = 0;
             self.in_turn += 1;
-            self.ordinary.pop_front()?
+            peer
         } else {
             self.in_a_row = if self.ordinary.is_empty() { 0 } else { self.in_a_row + 1 };
             self.urgent.pop_front()?

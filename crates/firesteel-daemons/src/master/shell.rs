@@ -10,7 +10,7 @@ use firesteel_host::signals::EndRequest;
 use firesteel_master::{Effect, Event, Master, Note, Outbound, Record};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{PeerId, WorkerId};
-use firesteel_protocol::messages::MasterToWorker;
+use firesteel_protocol::messages::{MasterToDriver, MasterToWorker};
 
 use super::audit_log;
 use super::probe::{Probe, Probes};
@@ -31,6 +31,9 @@ pub(super) struct MasterShell {
     registering: Option<WorkerId>,
     probes: Probes,
 }
+
+/// How long a driver is not heard after its application was refused. Honest drivers end then.
+const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 
 /// The interval at which a Master that writes nothing checks that its journal is still in its place.
 const LOOK: Duration = Duration::from_secs(1);
@@ -90,7 +93,14 @@ impl Shell for MasterShell {
                 }
                 context.peers.send(peer, message);
             }
-            Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, message),
+            Effect::Send { peer, message: Outbound::Driver(message) } => {
+                if let MasterToDriver::ApplicationRemoved(end) = &message
+                    && end.is_refusal()
+                {
+                    context.peers.pause(peer, AFTER_REFUSAL);
+                }
+                context.peers.send(peer, message);
+            }
             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Probe { worker, address, since, until } => {

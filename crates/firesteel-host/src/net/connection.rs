@@ -20,6 +20,7 @@ use super::encryption::keyring::UserName;
 use super::frame::{FrameError, FrameReader, sign_of_life};
 use super::listener::limits::ConnectionPermit;
 use super::outbound::{CloseMode, Load, LoadQueue, Next};
+use super::pace::Pace;
 use super::writer::Writer;
 use super::{
     Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, SIGN_OF_LIFE,
@@ -102,6 +103,8 @@ pub(super) struct Reading<E> {
     pub(super) rights: Rights,
     pub(super) decode: Decode<E>,
     pub(super) urgency: Urgency,
+    /// Whether the peer's next message is read only after the last one was handled.
+    pub(super) takes_turns: bool,
     /// The time limit for the peer's first message. `None`: no limit.
     pub(super) first_within: Option<Duration>,
 }
@@ -137,14 +140,15 @@ pub(super) fn serve<E: Send + 'static>(
 }
 
 /// Reads until the connection ends. While the inbox is full, nothing is read, which slows down a fast peer. A client's
-/// next message is read only after the answer to the last one was sent.
+/// next message is read only after the answer to the last one was sent, and a driver's after the last one was handled.
 fn read<E: Send + 'static>(
     reader: &mut FrameReader,
     reading: Reading<E>,
     inbox: &Inbox<E>,
     queue: &LoadQueue,
 ) -> impl Future<Output = Disconnect> + Send {
-    let Reading { peer, user, rights, decode, urgency, mut first_within } = reading;
+    let Reading { peer, user, rights, decode, urgency, takes_turns, mut first_within } = reading;
+    let mut pace: Option<Box<Pace>> = None;
     async move {
         loop {
             let body = match first_within.take() {
@@ -170,6 +174,10 @@ fn read<E: Send + 'static>(
             let bytes = body.len();
             drop(body);
             let put = match urgency {
+                Urgency::Ordinary if takes_turns => {
+                    let pace = pace.get_or_insert_default();
+                    Box::pin(inbox.message_in_turn(arrival, bytes, event, pace)).await
+                }
                 Urgency::Ordinary => inbox.message(arrival, urgency, bytes, (event, None)).await,
                 // On the heap, since most connections do not need it.
                 Urgency::Urgent => match Box::pin(ask(inbox, arrival, bytes, event, queue, reader)).await {

@@ -11,10 +11,11 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::dial::{self, DialError};
-use super::frame::{self, FrameError};
+use super::frame::{self, FrameError, FrameReader};
 use super::handshake::Introduced;
 use super::listener::limits::ConnectionPermit;
 use super::older_peer::OlderPeer;
+use super::writer::Writer;
 use super::{Introduction, WRITE_TIMEOUT};
 
 /// A connection that a single task owns.
@@ -58,6 +59,12 @@ impl Conversation {
     pub async fn dial(address: &Address, ours: &Introduction, wanted: Role) -> Result<Self, DialError> {
         let (introduced, remote) = dial::open(address, ours, wanted).await?;
         Ok(Self { introduced, remote, _permit: None })
+    }
+
+    /// The halves of a connection that this side dialled. Each can be used by itself.
+    #[must_use]
+    pub fn into_halves(self) -> (FrameReader, Writer) {
+        (self.introduced.reader, self.introduced.writer)
     }
 
     /// The peer's name, as the peer gave it. The name is untrusted: it is only logged, with escapes.

@@ -21,7 +21,8 @@
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages; `older_peer`: messages that a
 //!   peer is too old for.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from; `rope`: frames that
-//!   share equal parts; `writer`: the half that sends.
+//!   share equal parts; `writer`: the half that sends; [`pace`]: how often some
+//!   peers are heard.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
 //! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::also_serve`] accepts such connections
 //!   at an owner's own port.
@@ -41,6 +42,7 @@ pub mod listener;
 mod older_peer;
 pub mod other_protocol;
 pub mod outbound;
+pub mod pace;
 pub mod peers;
 mod rope;
 pub mod route;
@@ -72,8 +74,10 @@ pub use listener::{ListenError, Listener};
 pub use older_peer::OlderPeer;
 pub use other_protocol::OtherProtocolConnection;
 pub use outbound::QueueLimits;
+pub use pace::Pace;
 pub use peers::Peers;
 pub use virtual_peer::{BoxedMessage, OutgoingItem, OutgoingStream, VirtualPeer, VirtualPeers};
+pub use writer::Writer;
 
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -45,6 +45,8 @@ pub struct Peers<E> {
     gathered: usize,
     /// The messages that the next hand-over sends, in this order.
     sealed: Vec<Sealed>,
+    /// The turn of the peer whose message is being handled, if it ends when the message is handled.
+    current: Option<(PeerId, Turn)>,
     /// The turns of peers whose messages were handled, and whose answers are not sealed.
     turns: Vec<Turn>,
     /// The turns that end with the next hand-over.
@@ -155,6 +157,7 @@ impl<E: Send + 'static> Peers<E> {
             touched: Vec::new(),
             gathered: 0,
             sealed: Vec::new(),
+            current: None,
             turns: Vec::new(),
             sealed_turns: Vec::new(),
             shared,
@@ -246,6 +249,15 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
+    /// Hears nothing more from a peer for this time, after the message that is being handled. Does nothing if the peer's
+    /// messages come without turns.
+    pub fn pause(&mut self, peer: PeerId, time: Duration) {
+        if let Some((_, turn)) = self.current.take_if(|(current, _)| *current == peer) {
+            // If the connection has ended, nobody waits.
+            let _ = turn.send(time);
+        }
+    }
+
     /// Passes this event to the owner, as if the peer sent it now. All earlier messages of the peer reach the owner
     /// first. Does nothing if the connection has ended.
     pub fn after_arrived(&self, peer: PeerId, event: E) {
@@ -277,6 +289,7 @@ impl<E: Send + 'static> Peers<E> {
     /// Seals the gathered messages, to hand them over later. Messages that are gathered from now on are separate.
     pub(crate) fn seal(&mut self) {
         self.gathered = 0;
+        self.current = None;
         self.sealed_turns.append(&mut self.turns);
         for peer in std::mem::take(&mut self.touched) {
             if let Some(row) = self.table.get_mut(&peer) {
@@ -348,6 +361,7 @@ impl<E: Send + 'static> Peers<E> {
         entry: InboxEntry<E>,
         disconnected: fn(PeerId) -> E,
     ) -> Option<(Option<PeerId>, E)> {
+        self.current = None;
         match entry {
             InboxEntry::Own(event) => Some((None, event)),
             InboxEntry::Opened(opened) => {
@@ -360,9 +374,12 @@ impl<E: Send + 'static> Peers<E> {
                 event.map(|event| (Some(id), event))
             }
             InboxEntry::Message { peer, event, turn } => {
-                let open = self.table.get(&peer).is_some_and(Peer::is_open);
-                self.turns.extend(turn.filter(|_| open));
-                open.then_some((Some(peer), event))
+                let row = self.table.get(&peer).filter(|row| row.is_open())?;
+                match urgency_of(row.info.role) {
+                    Urgency::Urgent => self.turns.extend(turn),
+                    Urgency::Ordinary => self.current = turn.map(|turn| (peer, turn)),
+                }
+                Some((Some(peer), event))
             }
             InboxEntry::Closed { peer, why } => {
                 let Peer { info, .. } = self.table.remove(&peer)?;
@@ -435,7 +452,8 @@ impl<E: Send + 'static> Shared<E> {
         let (outbound, queue) =
             outbound::queue(self.limits, self.queued.clone(), Load::Frames(Rope::default()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;
-        let reading = Reading { peer: id, user, rights, decode, urgency, first_within };
+        let takes_turns = takes_turns(role);
+        let reading = Reading { peer: id, user, rights, decode, urgency, takes_turns, first_within };
         let lease = self.lease.clone();
         let serving =
             connection::serve((reader, writer), (queue, lease), reading, self.inbox.clone(), permit);
@@ -462,4 +480,10 @@ pub(super) fn urgency_of(role: Role) -> Urgency {
         Role::Client => Urgency::Urgent,
         Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
     }
+}
+
+/// Whether a peer's next message is read only after the last one was handled. Drivers send few messages, and anybody who
+/// may submit can send many long ones.
+fn takes_turns(role: Role) -> bool {
+    matches!(role, Role::Driver)
 }

@@ -17,6 +17,7 @@ use firesteel_protocol::wire::{Message, Role};
 use futures_util::Stream;
 
 use super::outbound::{self, CloseMode, Load, LoadQueue, Next, Weighed};
+use super::pace::Pace;
 use super::peers::Shared;
 use super::{Arrival, Disconnect, PeerInfo};
 use crate::inbox::{Inbox, OwnerGone};
@@ -150,6 +151,21 @@ impl<E: Send + 'static> VirtualPeers<E> {
         event: E,
     ) -> Result<(), OwnerGone> {
         self.0.inbox.message(Arrival::unproven(peer, at), Urgency::Ordinary, bytes, (event, None)).await
+    }
+
+    /// Like [`say_for`](Self::say_for), and waits until the owner has handled the event and hears the peer again.
+    ///
+    /// # Errors
+    /// The owner has ended.
+    pub async fn say_in_turn_for(
+        &self,
+        peer: PeerId,
+        at: Timestamp,
+        bytes: usize,
+        event: E,
+        pace: &mut Pace,
+    ) -> Result<(), OwnerGone> {
+        self.0.inbox.message_in_turn(Arrival::unproven(peer, at), bytes, event, pace).await
     }
 
     #[must_use]

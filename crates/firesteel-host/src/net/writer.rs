@@ -12,7 +12,7 @@ use tokio_util::io::poll_write_buf;
 use super::encryption::noise::Encryptor;
 
 #[derive(Debug)]
-pub(super) struct Writer {
+pub struct Writer {
     half: OwnedWriteHalf,
     encryptor: Option<Box<Encryptor>>,
 }
@@ -37,7 +37,11 @@ impl Writer {
         }
     }
 
-    pub(super) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Writes all of these bytes.
+    ///
+    /// # Errors
+    /// The connection breaks.
+    pub async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Some(encryptor) = &mut self.encryptor else { return self.half.write_all(bytes).await };
         encryptor.encrypt_all(bytes);
         self.half.write_all_buf(&mut encryptor.encrypted).await

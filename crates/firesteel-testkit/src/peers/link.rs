@@ -1,10 +1,14 @@
 //! One connection of a mock peer or of the null master. Frames are queued, and then written together.
+//!
+//! Connections in the clear have a handshake of their own here. Encrypted ones are those of the product.
 
 use std::io;
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
-use firesteel_host::net::frame::{self, Frames};
+use bytes::BytesMut;
+use firesteel_host::net::frame::{self, FrameReader, Frames};
+use firesteel_host::net::{Conversation, DialError, Introduction, Writer};
+use firesteel_protocol::address::Address;
 use firesteel_protocol::wire::{self, Hello, PREAMBLE, Role};
 use futures_util::{FutureExt, StreamExt};
 use serde::Serialize;
@@ -26,12 +30,22 @@ pub struct Link {
 }
 
 /// The receiving half.
-pub struct Incoming(FramedRead<OwnedReadHalf, Frames>);
+pub struct Incoming(Reader);
+
+enum Reader {
+    Clear(FramedRead<OwnedReadHalf, Frames>),
+    Encrypted(Box<FrameReader>),
+}
 
 /// The sending half, with queued frames.
 pub struct Outgoing {
-    writer: OwnedWriteHalf,
+    half: SendingHalf,
     queued: BytesMut,
+}
+
+enum SendingHalf {
+    Clear(OwnedWriteHalf),
+    Encrypted(Writer),
 }
 
 impl Link {
@@ -51,6 +65,17 @@ impl Link {
         }
     }
 
+    /// Connects to a Master with the keys of this introduction.
+    ///
+    /// # Errors
+    /// The Master does not answer, or does not admit them.
+    pub async fn dial_encrypted(address: &Address, ours: &Introduction) -> Result<Self, DialError> {
+        let conversation = Conversation::dial(address, ours, Role::Master).await?;
+        let (reader, writer) = conversation.into_halves();
+        let incoming = Incoming(Reader::Encrypted(Box::new(reader)));
+        Ok(Self { incoming, outgoing: Outgoing::new(SendingHalf::Encrypted(writer)) })
+    }
+
     /// The handshake, which is the same on both sides. Also returns the peer's role.
     pub async fn open(stream: TcpStream, role: Role, name: &str) -> io::Result<(Self, Role)> {
         stream.set_nodelay(true)?;
@@ -63,8 +88,8 @@ impl Link {
         let body = frames.next().await.ok_or(io::ErrorKind::UnexpectedEof)?.map_err(io::Error::other)?;
         let theirs: Hello = wire::decode(&body).map_err(io::Error::other)?;
         frames.decoder_mut().raise_limit();
-        let outgoing = Outgoing { writer, queued: BytesMut::new() };
-        Ok((Self { incoming: Incoming(frames), outgoing }, theirs.role))
+        let outgoing = Outgoing::new(SendingHalf::Clear(writer));
+        Ok((Self { incoming: Incoming(Reader::Clear(frames)), outgoing }, theirs.role))
     }
 }
 
@@ -72,33 +97,39 @@ impl Incoming {
     /// The next frame's body. `None` once the connection has ended. If this future is dropped, the next call loses
     /// nothing.
     pub async fn next(&mut self) -> Option<BytesMut> {
-        self.0.next().await?.ok()
+        match &mut self.0 {
+            Reader::Clear(frames) => frames.next().await?.ok(),
+            Reader::Encrypted(frames) => frames.next().await.ok()?,
+        }
     }
 
     /// The next frame's body, if it has already arrived.
     pub fn next_now(&mut self) -> Option<BytesMut> {
-        self.0.next().now_or_never().flatten()?.ok()
+        self.next().now_or_never().flatten()
     }
 }
 
 impl Outgoing {
+    fn new(half: SendingHalf) -> Self {
+        Self { half, queued: BytesMut::new() }
+    }
+
     pub fn push<M: Serialize>(&mut self, message: &M) {
         append(&mut self.queued, message);
     }
 
     /// Writes the queued frames. Returns `false` if the connection has ended.
     pub async fn flush(&mut self) -> bool {
-        while self.queued.has_remaining() {
-            if self.writer.write_buf(&mut self.queued).await.is_err() {
-                return false;
-            }
-        }
-        true
+        let queued = self.queued.split();
+        queued.is_empty() || self.write(queued).await
     }
 
     /// Writes bytes that consist of whole frames.
     pub async fn write(&mut self, frames: BytesMut) -> bool {
-        self.writer.write_all(&frames).await.is_ok()
+        match &mut self.half {
+            SendingHalf::Clear(half) => half.write_all(&frames).await.is_ok(),
+            SendingHalf::Encrypted(half) => half.write_all(&frames).await.is_ok(),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use firesteel_host::inbox::OwnerGone;
-use firesteel_host::net::{Disconnect, OutgoingItem, OutgoingStream, VirtualPeer, VirtualPeers};
+use firesteel_host::net::{Disconnect, OutgoingItem, OutgoingStream, Pace, VirtualPeer, VirtualPeers};
 use firesteel_master::{Event as MasterEvent, Inbound, Outbound};
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::DriverToMaster;
@@ -35,6 +35,8 @@ pub(super) struct Line {
     channels: BTreeMap<Channel, ChannelState>,
     outgoing: SelectAll<Addressed>,
     common: Arc<Common>,
+    /// How often registrations of this connection are heard.
+    pace: Pace,
 }
 
 /// The virtual peer of a channel, and why the Master has ended it.
@@ -72,6 +74,7 @@ impl Line {
             channels: BTreeMap::new(),
             outgoing: SelectAll::new(),
             common,
+            pace: Pace::default(),
         }
     }
 
@@ -211,8 +214,10 @@ impl Line {
             Effect::Say { channel, bytes, message } => self.say(self.peer(channel), bytes, message).await?,
             Effect::Register { channel, bytes, mut description } => {
                 description.token = driver_token(&secret::draw(), self.remote.ip());
-                let message = DriverToMaster::RegisterApplication(description);
-                self.say(self.peer(channel), bytes, Inbound::Driver(message)).await?;
+                let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
+                let (peer, arrived) = (self.peer(channel), self.virtual_peers.now());
+                let event = MasterEvent::Received { peer, arrived, message };
+                self.virtual_peers.say_in_turn_for(peer, arrived, bytes, event, &mut self.pace).await?;
             }
             Effect::SayElsewhere { peer, worker, token, bytes, message } => {
                 let known = self.common.directory().find(&worker, &token);
