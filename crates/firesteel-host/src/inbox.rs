@@ -78,8 +78,8 @@ pub enum InboxEntry<E> {
     },
 }
 
-/// The turn of a peer whose next message is read only after this one. Dropping it ends the turn. A duration that is sent
-/// says how long the peer is not heard.
+/// The turn of a peer whose next message is read only after this one. Dropping it ends the turn. A duration that is
+/// sent says how long the peer is not heard.
 pub(crate) type Turn = oneshot::Sender<Duration>;
 
 #[derive(Debug)]

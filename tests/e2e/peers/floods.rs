@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use firesteel_placement::ExecutorLimit;
+use firesteel_placement::{Cores, ExecutorLimit};
 use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, Placing, StateCursor, Submitter, WantedExecutors,
     Work,
@@ -13,7 +13,7 @@ use firesteel_protocol::wire::{MAX_FRAME, PREAMBLE, Role};
 use firesteel_testkit::{Daemon, firesteel, run};
 use nix::sys::signal::Signal;
 
-use super::wire::{Stranger, header, hello, message};
+use super::wire::{Stranger, frame, header, hello, message};
 
 /// How long a question may take while others flood the Master. Without limits it takes until the flood ends.
 const SOON: Duration = Duration::from_secs(6);
@@ -92,6 +92,38 @@ pub(crate) fn half_message(master: &Daemon) -> Stranger {
     let mut client = Stranger::connect(master);
     client.send(&[&PREAMBLE[..], &hello(Role::Client), &begun].concat());
     client
+}
+
+/// An application with this name that wants a gang of this number of executors, and may have one core.
+fn application(name: &str, gang: u64) -> Vec<u8> {
+    let wanted = WantedExecutors { max_cores: Some(Cores(1)), ..WantedExecutors::default() };
+    let work = Work::of(Command::of("true"));
+    let mut description =
+        ApplicationDescription::new(Submitter::new(name, "ann"), wanted, Placing::default(), work);
+    description.gang = gang;
+    message(&DriverToMaster::RegisterApplication(Box::new(description)))
+}
+
+#[test]
+fn drivers_that_send_without_pause_are_heard_at_a_pace() {
+    let master = Daemon::master(&[]);
+    let said = |messages: Vec<Vec<u8>>| {
+        let mut driver = Stranger::connect(&master);
+        driver.send(&[&PREAMBLE[..], &hello(Role::Driver), &messages.concat()].concat());
+        driver
+    };
+    let begun = Instant::now();
+    let refused = ["first", "second", "third"].map(|name| application(name, 5)).to_vec();
+    let repeated = [vec![application("accepted", 1); 200], vec![frame(b"over")]].concat();
+    let _drivers = (said(refused), said(repeated));
+    master.wait_for_line(&["refused an application (first)"]);
+    let soon = begun.elapsed();
+    is_served(&master);
+    master.wait_for_line(&["refused an application (third)"]);
+    assert!(begun.elapsed() > Duration::from_millis(1900), "{soon:?}, then {:?}", begun.elapsed());
+    master.wait_for_line(&["connection of driver", "a frame of 4 bytes is not a message"]);
+    assert!(begun.elapsed() > Duration::from_millis(1900), "200 messages are heard in two seconds");
+    assert_eq!(master.terminate(), 0);
 }
 
 /// Like [`long_application`]. Returns the driver with the line of the Master's log about it.

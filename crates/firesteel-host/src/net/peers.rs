@@ -249,8 +249,8 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Hears nothing more from a peer for this time, after the message that is being handled. Does nothing if the peer's
-    /// messages come without turns.
+    /// Hears nothing more from a peer for this time, after the message that is being handled. Does nothing if the
+    /// peer's messages come without turns.
     pub fn pause(&mut self, peer: PeerId, time: Duration) {
         if let Some((_, turn)) = self.current.take_if(|(current, _)| *current == peer) {
             // If the connection has ended, nobody waits.
@@ -452,7 +452,8 @@ impl<E: Send + 'static> Shared<E> {
         let (outbound, queue) =
             outbound::queue(self.limits, self.queued.clone(), Load::Frames(Rope::default()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;
-        let takes_turns = takes_turns(role);
+        // Drivers that dial send few messages, and anybody who may submit can send many long ones.
+        let takes_turns = role == Role::Driver && permit.is_some();
         let reading = Reading { peer: id, user, rights, decode, urgency, takes_turns, first_within };
         let lease = self.lease.clone();
         let serving =
@@ -480,10 +481,4 @@ pub(super) fn urgency_of(role: Role) -> Urgency {
         Role::Client => Urgency::Urgent,
         Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
     }
-}
-
-/// Whether a peer's next message is read only after the last one was handled. Drivers send few messages, and anybody who
-/// may submit can send many long ones.
-fn takes_turns(role: Role) -> bool {
-    matches!(role, Role::Driver)
 }
