@@ -221,6 +221,16 @@ mod tests {
     }
 
     #[test]
+    fn a_look_into_an_empty_queue_takes_nobodys_turn() {
+        let (flood, other) = (PeerId(1), PeerId(2));
+        let mut queue = FairQueue::new(Limits::default());
+        assert!((0..100).all(|_| queue.pop().is_none()));
+        (0..100).for_each(|number| queue.push(flood, Urgency::Ordinary, 1, number));
+        queue.push(other, Urgency::Ordinary, 1, 100);
+        assert_eq!(drained(queue)[FairQueue::<u64>::IN_A_TURN], (other, 100));
+    }
+
+    #[test]
     fn urgent_events_go_first_and_leave_ordinary_ones_their_turn() {
         let mut queue = FairQueue::new(Limits::default());
         queue.push(PeerId(0), Urgency::Ordinary, 1, 0);
