@@ -103,8 +103,8 @@ pub(super) struct Reading<E> {
     pub(super) rights: Rights,
     pub(super) decode: Decode<E>,
     pub(super) urgency: Urgency,
-    /// Whether the peer's next message is read only after the last one was handled.
-    pub(super) takes_turns: bool,
+    /// The pace of a peer whose next message is read only after the last one was handled.
+    pub(super) pace: Option<Box<Pace>>,
     /// The time limit for the peer's first message. `None`: no limit.
     pub(super) first_within: Option<Duration>,
 }
@@ -147,8 +147,7 @@ fn read<E: Send + 'static>(
     inbox: &Inbox<E>,
     queue: &LoadQueue,
 ) -> impl Future<Output = Disconnect> + Send {
-    let Reading { peer, user, rights, decode, urgency, takes_turns, mut first_within } = reading;
-    let mut pace: Option<Box<Pace>> = None;
+    let Reading { peer, user, rights, decode, urgency, mut pace, mut first_within } = reading;
     async move {
         loop {
             let body = match first_within.take() {
@@ -174,11 +173,10 @@ fn read<E: Send + 'static>(
             let bytes = body.len();
             drop(body);
             let put = match urgency {
-                Urgency::Ordinary if takes_turns => {
-                    let pace = pace.get_or_insert_default();
-                    Box::pin(inbox.message_in_turn(arrival, bytes, event, pace)).await
-                }
-                Urgency::Ordinary => inbox.message(arrival, urgency, bytes, (event, None)).await,
+                Urgency::Ordinary => match &mut pace {
+                    Some(pace) => Box::pin(inbox.message_in_turn(arrival, bytes, event, pace)).await,
+                    None => inbox.message(arrival, urgency, bytes, (event, None)).await,
+                },
                 // On the heap, since most connections do not need it.
                 Urgency::Urgent => match Box::pin(ask(inbox, arrival, bytes, event, queue, reader)).await {
                     Ok(true) => return Disconnect::ByPeer,

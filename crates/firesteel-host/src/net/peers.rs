@@ -453,8 +453,8 @@ impl<E: Send + 'static> Shared<E> {
             outbound::queue(self.limits, self.queued.clone(), Load::Frames(Rope::default()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;
         // Drivers that dial send few messages, and anybody who may submit can send many long ones.
-        let takes_turns = role == Role::Driver && permit.is_some();
-        let reading = Reading { peer: id, user, rights, decode, urgency, takes_turns, first_within };
+        let pace = (role == Role::Driver && permit.is_some()).then(Box::default);
+        let reading = Reading { peer: id, user, rights, decode, urgency, pace, first_within };
         let lease = self.lease.clone();
         let serving =
             connection::serve((reader, writer), (queue, lease), reading, self.inbox.clone(), permit);
