@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::server::Door;
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::Kind as _;
 use firesteel_protocol::address::Address;
@@ -20,6 +19,8 @@ use firesteel_testkit::peers::link::{Link, Outgoing};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
+
+use crate::server::Door;
 
 /// The time limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
