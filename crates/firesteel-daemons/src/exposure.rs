@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use firesteel_host::net::Keyring;
+use firesteel_protocol::Timestamp;
 use firesteel_settings::keys;
 
 /// A port that strangers can use if there is no secret.
@@ -27,6 +29,8 @@ enum Exposure {
     Root(Port),
     /// Other machines can connect to this address.
     Address(Port, IpAddr),
+    /// Until this time peers need no secret, although there is one.
+    Transition(Timestamp),
 }
 
 impl fmt::Display for Exposure {
@@ -39,6 +43,11 @@ impl fmt::Display for Exposure {
             Self::Root(Port::Master | Port::Rest) => {
                 f.write_str("this Master runs as root, and needs no right of root's: start it as a user of its own")
             }
+            Self::Transition(until) => write!(
+                f,
+                "until {until} everybody who can connect needs no secret ({})",
+                keys::CREDENTIALS_OPTIONAL_UNTIL
+            ),
             Self::Address(port, address) => {
                 let can = match port {
                     Port::Master | Port::Rest => "run programs on the Workers",
@@ -67,28 +76,35 @@ fn exposures(is_root: bool, is_secured: bool, ports: &[(Port, IpAddr)]) -> Vec<E
     all
 }
 
-/// Warns if a daemon runs as root and needs not (`is_root`), or if it may listen where other machines can connect to it
-/// without a secret. `ports` has the addresses of the daemon's ports, beginning with its main port. Returns whether
-/// other machines can connect to it without a secret.
+/// Warns if a daemon runs as root and needs not (`is_root`), or if it may serve peers that show no secret. `ports` has
+/// the addresses of the daemon's ports, beginning with its main port. Returns until when other machines can connect
+/// without a secret.
 ///
 /// # Errors
 /// They can, and it may not listen there.
 pub(crate) fn check(
     ports: &[(Port, IpAddr)],
     is_root: bool,
-    is_secured: bool,
+    keyring: Option<&Keyring>,
     is_insecure: bool,
-) -> Result<bool, Exposed> {
-    let mut is_exposed = false;
-    for exposure in exposures(is_root, is_secured, ports) {
-        let is_of_address = matches!(exposure, Exposure::Address(..));
-        if is_of_address && !is_insecure {
-            return Err(Exposed { exposure });
+) -> Result<Timestamp, Exposed> {
+    let mut exposed_until = Timestamp::default();
+    for exposure in exposures(is_root, keyring.is_some(), ports) {
+        if matches!(exposure, Exposure::Address(..)) {
+            if !is_insecure {
+                return Err(Exposed { exposure });
+            }
+            exposed_until = Timestamp::MAX;
         }
-        is_exposed |= is_of_address;
         tracing::warn!("{exposure}");
     }
-    Ok(is_exposed)
+    if let Some(transition) = keyring.and_then(Keyring::transition) {
+        tracing::warn!("{}", Exposure::Transition(transition.until()));
+        if ports.iter().any(|(_, address)| !address.to_canonical().is_loopback()) {
+            exposed_until = transition.until();
+        }
+    }
+    Ok(exposed_until)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::Rule;
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
+use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::{PageSize, RunId};
 use firesteel_protocol::scheduling::queues::Queues;
 use firesteel_protocol::scheduling::{
@@ -18,8 +19,8 @@ pub struct Config {
     pub url: String,
     /// The URL at which the Master serves HTTP, if it does. The daemon sets it, not the user.
     pub web_address: Option<String>,
-    /// Whether other machines can connect to the Master without a secret. The daemon sets it, not the user.
-    pub is_exposed: bool,
+    /// Until when other machines can connect to the Master without a secret. The daemon sets it, not the user.
+    pub exposed_until: Timestamp,
     /// The place of the Master's state, in words for people. The daemon sets it, not the user.
     pub state_place: String,
     /// The number of this run of the Master, which the daemon draws at each start. A new state takes it as its
@@ -201,7 +202,7 @@ impl Default for Config {
         Self {
             url: "spark://localhost:7077".to_owned(),
             web_address: None,
-            is_exposed: false,
+            exposed_until: Timestamp::default(),
             state_place: "memory".to_owned(),
             run: RunId::default(),
             is_cut: false,

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(u64);
 
 impl Timestamp {
+    /// A time that never comes.
+    pub const MAX: Self = Self(u64::MAX);
+
     /// The point in time this many milliseconds after the epoch.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
@@ -23,6 +26,14 @@ impl Timestamp {
     #[must_use]
     pub const fn millis(self) -> u64 {
         self.0
+    }
+
+    /// Reads a time with its offset from UTC, as RFC 3339 has it: `2026-12-24T18:00Z`. `None`: it is no such time, or
+    /// before 1970.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let instant: jiff::Timestamp = text.parse().ok()?;
+        instant.as_millisecond().try_into().ok().map(Self)
     }
 
     /// The time that has passed since `earlier`, or zero if `earlier` is later.
@@ -99,6 +110,17 @@ mod tests {
         assert_eq!(time.compact(), "20261120212235");
         assert_eq!(time.to_string(), "2026-11-20T21:22:35.042Z");
         assert_eq!(time.java_date(), "Fri Nov 20 21:22:35 UTC 2026");
+    }
+
+    #[test]
+    fn a_time_is_read_with_its_offset_from_utc() {
+        let evening = Timestamp::from_millis(1_798_135_200_000);
+        for text in ["2026-12-24T18:00Z", "2026-12-24T18:00:00.000Z", "2026-12-24T19:00+01:00"] {
+            assert_eq!(Timestamp::parse(text), Some(evening), "{text}");
+        }
+        for text in ["", "2026-12-24", "2026-12-24T18:00", "18:00Z", "tomorrow", "1969-12-24T18:00Z", "7d"] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
     }
 
     #[test]

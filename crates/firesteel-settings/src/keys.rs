@@ -49,6 +49,8 @@ table! {
     MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");
     /// File of secrets (`firesteel secret`): connections prove one and are encrypted, and HTTP needs a password.
     CREDENTIALS_FILE: "firesteel.credentials.file", [Master, Worker, Application], Otherwise("none: everybody who can connect is served");
+    /// Until this time peers that show no secret are admitted beside the credentials, as without any.
+    CREDENTIALS_OPTIONAL_UNTIL: "firesteel.credentials.optionalUntil", [Master, Worker], Otherwise("everybody needs a secret");
     /// Whether peers must prove a secret: with credentials they always must, without them nothing starts with this.
     AUTHENTICATE: "spark.authenticate", [Master, Worker, Application], Value("false");
     /// A secret that Spark's applications may have, beside those of the credentials.

@@ -13,5 +13,6 @@ mod rights;
 mod secured;
 mod silent;
 mod strangers;
+mod transition;
 mod two_masters;
 pub(super) mod wire;

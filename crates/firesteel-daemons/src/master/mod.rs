@@ -137,12 +137,12 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let rest_port = rest_server.as_ref().map(|server| (exposure::Port::Rest, server.local().ip()));
     let ports = std::iter::once((exposure::Port::Master, listener.local().ip())).chain(rest_port);
     let is_insecure = firesteel_settings::master::is_insecure(&properties)?;
-    let is_exposed =
-        exposure::check(&ports.collect::<Vec<_>>(), geteuid().is_root(), keyring.is_some(), is_insecure)?;
+    let exposed_until =
+        exposure::check(&ports.collect::<Vec<_>>(), geteuid().is_root(), keyring.as_ref(), is_insecure)?;
     let server_context = ServerContext {
         listener,
         reached,
-        is_exposed,
+        exposed_until,
         properties,
         clock: Clock::start(),
         keyring,
@@ -171,8 +171,8 @@ async fn serve(options: Options) -> Result<(), MasterError> {
 struct ServerContext {
     listener: Listener,
     reached: Address,
-    /// Whether other machines can connect without a secret.
-    is_exposed: bool,
+    /// Until when other machines can connect without a secret.
+    exposed_until: Timestamp,
     properties: Properties,
     clock: Clock,
     keyring: Option<Keyring>,
@@ -198,7 +198,7 @@ impl ServerContext {
         Ok(Config {
             first_application,
             web_address,
-            is_exposed: self.is_exposed,
+            exposed_until: self.exposed_until,
             run: secret::draw_run(),
             foreign: self.foreign,
             limits,

@@ -17,13 +17,14 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use firesteel_host::net::{Keyring, Keys, Purpose, Replacer, UserName, fingerprint};
-use firesteel_protocol::byte_text;
+use firesteel_host::net::{Keyring, Keys, Purpose, Replacer, Transition, UserName, fingerprint};
 use firesteel_protocol::secret::Secret;
+use firesteel_protocol::time::millis;
+use firesteel_protocol::{Timestamp, byte_text};
 use firesteel_settings::access_lists::AccessLists;
-use firesteel_settings::{Properties, keys};
+use firesteel_settings::{Properties, SettingError, keys};
 use nix::unistd::{Group, User, geteuid, getgrouplist};
 
 use super::random;
@@ -71,6 +72,8 @@ pub struct Credentials {
 /// Why credentials cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     #[error("cannot read {}: {error}", path.display())]
     Read { path: PathBuf, error: io::Error },
     #[error("cannot write {}: {error}", path.display())]
@@ -302,6 +305,8 @@ pub fn keyring_of(properties: &Properties) -> Result<Option<Keyring>, Credential
     let path = byte_text::path(path);
     let path = std::path::absolute(&path).unwrap_or(path);
     let credentials = Credentials::open(&path)?;
+    let until = firesteel_settings::master::credentials_optional_until(properties)?;
+    let transition = until.filter(|until| *until > now()).map(Transition::new);
     // Applications that have had it under Spark's Master keep it.
     let of_spark = properties.get(keys::AUTHENTICATE_SECRET).map(Secret::new);
     let lists = AccessLists::of(properties);
@@ -313,30 +318,44 @@ pub fn keyring_of(properties: &Properties) -> Result<Option<Keyring>, Credential
             lists.rights(user.as_str(), &groups)
         })
     };
-    let keyring = Keyring::new(keys_of(&credentials));
+    let keyring = Keyring::new(keys_of(&credentials)).with_transition(transition.clone());
     let replacer = keyring.replacer();
     let following = thread::Builder::new().name("credentials".to_owned());
-    let following = following.spawn(move || follow(&path, credentials, (&keys_of, has_groups), &replacer));
+    let following = following
+        .spawn(move || follow(&path, credentials, (&keys_of, has_groups), transition.as_ref(), &replacer));
     if let Err(error) = following {
         tracing::warn!(
             "changes of {} will not be noticed: cannot start a thread: {error}",
             keys::CREDENTIALS_FILE
         );
+        if let Some(transition) = keyring.transition() {
+            transition.end();
+        }
     }
     Ok(Some(keyring))
 }
 
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(millis(since))
+}
+
 /// Replaces the keys whenever the file has others, and from time to time if they depend on groups of the system's.
-/// While the file cannot be used, the keys stay as they are.
+/// While the file cannot be used, the keys stay as they are. Ends the transition when its time is over.
 fn follow(
     path: &Path,
     mut credentials: Credentials,
     (keys_of, has_groups): (&impl Fn(&Credentials) -> Keys, bool),
+    mut transition: Option<&Transition>,
     replacer: &Replacer,
 ) {
     let (mut failed, mut reads) = (None, 0);
     while replacer.is_in_use() {
         thread::sleep(BETWEEN_READS);
+        if let Some(over) = transition.take_if(|transition| transition.until() <= now()) {
+            over.end();
+            tracing::info!("from now on everybody who connects needs a secret");
+        }
         reads = (reads + 1) % READS_OF_GROUPS;
         match Credentials::open(path) {
             Ok(read) if read == credentials => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use firesteel_host::net::{FIRST_MESSAGE_TIMEOUT, Granted, Keyring, Purpose};
+use firesteel_host::net::{FIRST_MESSAGE_TIMEOUT, Granted, Keyring, Purpose, Transition};
 use firesteel_protocol::messages::Rights;
 use firesteel_protocol::secret::Secret;
 use firesteel_spark::authentication::initiator::{self, Mechanism};
@@ -26,6 +26,8 @@ const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct Authentication {
     secrets: Secrets,
     accepted: Accepted,
+    /// The time in which peers that show no secret are admitted, too.
+    transition: Option<Transition>,
 }
 
 /// The secrets of which a peer has to know one.
@@ -55,22 +57,28 @@ impl Authentication {
     #[must_use]
     pub fn of_cluster(keyring: Option<&Keyring>, is_encrypted: bool) -> Self {
         let secrets = keyring.map_or(Secrets::NotAsked, |keyring| Secrets::Cluster(keyring.clone()));
-        Self { secrets, accepted: accepted(is_encrypted) }
+        Self { secrets, accepted: accepted(is_encrypted), transition: transition_of(keyring) }
     }
 
     /// At a Worker: the secrets of the executors and cluster drivers that it runs. Without keys, nobody is asked.
     #[must_use]
     pub fn of_worker(keyring: Option<&Keyring>, hosted: &HostedSecrets, is_encrypted: bool) -> Self {
         let secrets = keyring.map_or(Secrets::NotAsked, |_| Secrets::Hosted(hosted.clone()));
-        Self { secrets, accepted: accepted(is_encrypted) }
+        Self { secrets, accepted: accepted(is_encrypted), transition: transition_of(keyring) }
     }
 
-    /// Whether peers have to prove anything.
+    /// Whether peers are asked for a secret.
     pub(crate) fn is_asked(&self) -> bool {
         !matches!(self.secrets, Secrets::NotAsked)
     }
 
-    /// Lets the peer of an accepted connection prove a secret. `None`: it is not asked.
+    /// The time in which peers are admitted that show no secret, unless it is over.
+    pub(crate) fn transition(&self) -> Option<&Transition> {
+        self.transition.as_ref().filter(|transition| !transition.is_over())
+    }
+
+    /// Lets the peer of an accepted connection prove a secret. `None`: it is not asked, or is admitted without one for
+    /// a time.
     ///
     /// # Errors
     /// The peer has proven none. It is told so, if the connection still works.
@@ -81,6 +89,16 @@ impl Authentication {
             Secrets::Hosted(hosted) => hosted.all(),
         };
         let secrets: Vec<Secret> = known.iter().map(|proven: &Proven| proven.secret.clone()).collect();
+        if let Some(transition) = self.transition() {
+            let first = timeout(FIRST_MESSAGE_TIMEOUT, next(frames)).await;
+            let first = first.unwrap_or(Err(NotProven::Late))?;
+            let is_proof = responder::is_proof(&first);
+            frames.put_back(first);
+            if !is_proof {
+                frames.end_with(transition.clone());
+                return Ok(None);
+            }
+        }
         frames.set_longest(LONGEST_FRAME);
         let proving = respond(Responder::new(self.accepted, draw()), &secrets, frames);
         let number = timeout(FIRST_MESSAGE_TIMEOUT, proving).await.unwrap_or(Err(NotProven::Late))?;
@@ -93,6 +111,10 @@ impl Authentication {
 pub(crate) fn proven(granted: Granted) -> Proven {
     let Granted { user, rights, secret, .. } = granted;
     Proven { user: user.map(|user| user.to_string()), rights, secret }
+}
+
+fn transition_of(keyring: Option<&Keyring>) -> Option<Transition> {
+    keyring?.transition().cloned()
 }
 
 fn accepted(is_encrypted: bool) -> Accepted {

@@ -4,7 +4,9 @@ use std::io;
 
 use bytes::{Buf, BytesMut};
 use firesteel_host::lease::Lease;
-use firesteel_host::net::{ConnectionPermit, OtherProtocolConnection, PartialBytes, TooMuchArrives};
+use firesteel_host::net::{
+    ConnectionPermit, OtherProtocolConnection, PartialBytes, TooMuchArrives, Transition,
+};
 use firesteel_spark::authentication::encryption::{Encryption, NotAuthentic};
 use firesteel_spark::frame::{Frame, FrameError, LONGEST};
 use tokio::io::AsyncWriteExt;
@@ -31,6 +33,10 @@ pub struct Frames {
     to_send: BytesMut,
     to_write: BytesMut,
     encryption: Option<Encryption>,
+    /// A frame that was taken too early.
+    put_back: Option<Frame>,
+    /// How long the peer is admitted that has shown no secret.
+    transition: Option<Transition>,
     /// The longest frame that is read, in bytes.
     longest: usize,
     lease: Lease,
@@ -48,6 +54,9 @@ pub enum Broken {
     NotAuthentic(#[from] NotAuthentic),
     #[error(transparent)]
     TooMuchArrives(#[from] TooMuchArrives),
+    /// Peers without a secret were admitted for a time, which is over.
+    #[error("it has shown no secret, and has to now")]
+    NoSecret,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -73,6 +82,8 @@ impl Frames {
             to_send: BytesMut::new(),
             to_write: BytesMut::new(),
             encryption: None,
+            put_back: None,
+            transition: None,
             longest: LONGEST,
             lease,
             _permit: None,
@@ -83,6 +94,16 @@ impl Frames {
     /// Limits the frames that are read from now on, in bytes.
     pub(super) fn set_longest(&mut self, longest: usize) {
         self.longest = longest;
+    }
+
+    /// Ends the connection with this transition.
+    pub(super) fn end_with(&mut self, transition: Transition) {
+        self.transition = Some(transition);
+    }
+
+    /// Lets the next [`take`](Self::take) return this frame.
+    pub(super) fn put_back(&mut self, frame: Frame) {
+        self.put_back = Some(frame);
     }
 
     /// Encrypts what is pushed from now on, and decrypts what arrives.
@@ -118,6 +139,9 @@ impl Frames {
     /// # Errors
     /// The received bytes cannot become a frame.
     pub fn take(&mut self) -> Result<Option<Frame>, Broken> {
+        if self.put_back.is_some() {
+            return Ok(self.put_back.take());
+        }
         match &mut self.encryption {
             Some(encryption) => encryption.decrypt(&mut self.arrived, &mut self.received)?,
             None => self.received.unsplit(self.arrived.split()),
@@ -143,6 +167,16 @@ impl Frames {
         if !self.lease.holds() {
             return Ok(false);
         }
+        if self.put_back.is_some() {
+            return Ok(true);
+        }
+        match self.transition.clone() {
+            Some(transition) => transition.run(self.transfer(is_full)).await.unwrap_or(Err(Broken::NoSecret)),
+            None => self.transfer(is_full).await,
+        }
+    }
+
+    async fn transfer(&mut self, is_full: bool) -> Result<bool, Broken> {
         self.seal();
         tokio::select! {
             written = self.writer.write_buf(&mut self.to_write), if self.to_write.has_remaining() => {

@@ -127,8 +127,8 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         WorkerError::Account { name: options.settings.run_as.clone().unwrap_or_default(), error }
     })?;
     let is_root = geteuid().is_root() && accounts == Accounts::Own;
-    let is_secured = options.keyring.is_some();
-    let is_exposed = exposure::check(&ports, is_root, is_secured, options.settings.is_insecure)?;
+    let exposed_until =
+        exposure::check(&ports, is_root, options.keyring.as_ref(), options.settings.is_insecure)?;
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     let id = id(&reached, clock.now())?;
@@ -176,7 +176,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         options.settings.retained_executors,
         work.clone(),
         Names::of_worker(allowed.chain([reached.host.as_str()])),
-        is_exposed,
+        exposed_until,
     ));
     let is_local_cluster = options.keyring.as_ref().is_some_and(Keyring::is_local_cluster);
     let http = if is_local_cluster { HttpSettings::OFF } else { options.http.clone() };

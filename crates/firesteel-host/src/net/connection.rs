@@ -59,6 +59,9 @@ pub enum Disconnect {
     /// A message for the peer does not fit into a frame.
     #[error("a message for it cannot be sent: {0}")]
     TooLong(#[from] TooLong),
+    /// Peers without a secret were admitted for a time, which is over.
+    #[error("it has shown no secret, and has to now")]
+    NoSecret,
     /// The lease of this side has ended, so this side may not send any more.
     #[error("this side's lease is over")]
     LeaseOver,
@@ -76,6 +79,7 @@ impl Disconnect {
                 io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted
             ),
             Self::HereUnflushed
+            | Self::NoSecret
             | Self::Slow { .. }
             | Self::Blocked
             | Self::Frame(_)

@@ -65,7 +65,7 @@ pub use call::{CallError, Inquiry, call};
 pub use connection::Disconnect;
 pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
-pub use encryption::keyring::{Granted, Keyring, Keys, Purpose, Replacer, UserName, fingerprint};
+pub use encryption::keyring::{Granted, Keyring, Keys, Purpose, Replacer, Transition, UserName, fingerprint};
 pub use firesteel_protocol::master_search::connect_error::Evidence;
 pub use handshake::HandshakeError;
 pub use handshake::introduction::Introduction;

@@ -12,6 +12,7 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::fair_queue::Urgency;
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::wire::{Hello, Message, Role};
+use futures_util::future::Either;
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -444,7 +445,7 @@ impl<E: Send + 'static> Shared<E> {
         event: Option<E>,
     ) -> Option<impl Future<Output = ()> + Send + use<E>> {
         let AcceptedPeer { introduced, remote, decode, first_within, permit } = accepted_peer;
-        let Introduced { hello: Hello { role, name, .. }, version, reader, writer, user, rights } =
+        let Introduced { hello: Hello { role, name, .. }, version, reader, writer, user, rights, transition } =
             introduced;
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
         let urgency = urgency_of(role);
@@ -458,6 +459,17 @@ impl<E: Send + 'static> Shared<E> {
         let lease = self.lease.clone();
         let serving =
             connection::serve((reader, writer), (queue, lease), reading, self.inbox.clone(), permit);
+        let serving = match transition {
+            None => Either::Left(serving),
+            Some(transition) => {
+                let inbox = self.inbox.clone();
+                Either::Right(Box::pin(async move {
+                    if transition.run(serving).await.is_none() {
+                        inbox.closed(id, Disconnect::NoSecret);
+                    }
+                }))
+            }
+        };
         let over = self.lease.token().clone();
         Some(async move {
             over.run_until_cancelled_owned(serving).await;

@@ -62,7 +62,7 @@ impl Master {
             reserved: self.reserved_rooms(),
             lag_millis: millis(self.lag.at(self.now)),
             totals,
-            is_exposed: self.config.is_exposed,
+            is_exposed: self.now < self.config.exposed_until,
         }
     }
 

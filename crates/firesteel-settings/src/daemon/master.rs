@@ -8,6 +8,7 @@ use firesteel_master::{
     Config, Durability, Exclusion, HistoryLimits, Limits, PerUser, ResourceShares, Retries,
 };
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
+use firesteel_protocol::Timestamp;
 use firesteel_protocol::byte_text;
 use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 
@@ -31,6 +32,8 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
     };
     let worker_timeout =
         properties.period(keys::WORKER_TIMEOUT, Unit::Seconds)?.unwrap_or(defaults.worker_timeout);
+    // The keys are made with it.
+    credentials_optional_until(properties)?;
     let preemption = preemption(properties)?;
     let limits = limits(properties)?;
     if preemption != Preemption::Off && limits.per_user.limits_what_is_held() {
@@ -59,7 +62,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         exclusion: exclusion(properties)?,
         first_application: defaults.first_application,
         web_address: defaults.web_address,
-        is_exposed: defaults.is_exposed,
+        exposed_until: defaults.exposed_until,
         state_place: defaults.state_place,
         run: defaults.run,
         is_cut: defaults.is_cut,
@@ -253,6 +256,15 @@ pub fn encrypted_spark(properties: &Properties) -> Result<bool, SettingError> {
 /// The value is neither true nor false.
 pub fn is_insecure(properties: &Properties) -> Result<bool, SettingError> {
     Ok(properties.boolean(keys::INSECURE)?.unwrap_or(false))
+}
+
+/// Until when a daemon with credentials admits peers without a secret, too.
+///
+/// # Errors
+/// The value is no time.
+pub fn credentials_optional_until(properties: &Properties) -> Result<Option<Timestamp>, SettingError> {
+    const EXPECTED: &str = "a time with its offset from UTC, such as 2026-12-24T18:00Z";
+    properties.read(keys::CREDENTIALS_OPTIONAL_UNTIL, EXPECTED, Timestamp::parse)
 }
 
 fn preemption(properties: &Properties) -> Result<Preemption, SettingError> {

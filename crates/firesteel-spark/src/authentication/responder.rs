@@ -52,6 +52,12 @@ pub struct Proof {
     pub encryption: Option<Encryption>,
 }
 
+/// Whether the first frame of a connection begins a handshake.
+#[must_use]
+pub fn is_proof(first: &Frame) -> bool {
+    matches!(first, Frame::Request { body, .. } if !matches!(Message::decode(body), Err(Refusal::NoProof)))
+}
+
 impl Responder {
     /// A side that waits for the first message.
     #[must_use]

@@ -18,6 +18,7 @@ use std::time::SystemTime;
 
 use firesteel_host::net::{Arrival, VirtualPeers};
 use firesteel_placement::Resources;
+use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{
     ClientToWorker, LogAuthor, WorkerReport, WorkerToClient, WorkerViewOfItself,
@@ -46,8 +47,8 @@ const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metr
 #[derive(Debug)]
 pub(crate) struct WorkerSite {
     names: Names,
-    /// Whether other machines can connect without a secret.
-    is_exposed: bool,
+    /// Until when other machines can connect without a secret.
+    exposed_until: Timestamp,
     started: SystemTime,
     resources: Resources,
     virtual_peers: VirtualPeers<Event>,
@@ -59,18 +60,18 @@ pub(crate) struct WorkerSite {
 impl WorkerSite {
     /// The site of a Worker with these custom resources. The site lists at most this number of ended executors. The
     /// executors' directories are in this directory. Requests may use these names for the Worker.
-    /// `is_exposed`: other machines can connect without a secret.
+    /// Until `exposed_until` other machines can connect without a secret.
     pub(crate) fn new(
         virtual_peers: VirtualPeers<Event>,
         resources: Resources,
         retained: usize,
         work: WorkDirectory,
         names: Names,
-        is_exposed: bool,
+        exposed_until: Timestamp,
     ) -> Self {
         Self {
             names,
-            is_exposed,
+            exposed_until,
             work,
             started: SystemTime::now(),
             resources,
@@ -143,7 +144,7 @@ impl WorkerSite {
                     plans: &self.plans(),
                     resources,
                     query,
-                    is_exposed: self.is_exposed,
+                    is_exposed: self.virtual_peers.now() < self.exposed_until,
                 };
                 Answer::page(StatusCode::OK, &page.document())
             }

@@ -80,7 +80,8 @@ async fn call(
     common: Arc<Common>,
 ) {
     let (name, from, secret) = (called.name(), called.registered_from(), called.secret());
-    if secret.is_none() && common.authentication.is_asked() {
+    let transition = common.authentication.transition().filter(|_| secret.is_none()).cloned();
+    if secret.is_none() && transition.is_none() && common.authentication.is_asked() {
         return tracing::warn!("cannot call {name}: it registered without a secret");
     }
     let (connection, address) = match Connection::calling(called, here) {
@@ -94,6 +95,9 @@ async fn call(
     match dialled {
         Ok((stream, remote)) => {
             let mut frames = Frames::of_stream(stream, virtual_peers.lease());
+            if let Some(transition) = transition {
+                frames.end_with(transition);
+            }
             if let Some((mechanism, secret)) = secret
                 && let Err(why) = prove(mechanism, secret, &mut frames).await
             {

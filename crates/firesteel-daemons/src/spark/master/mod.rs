@@ -49,6 +49,12 @@ pub async fn serve(
             };
             match admitted {
                 Ok(proven) => {
+                    if proven.is_none()
+                        && let Some(transition) = common.authentication.transition()
+                    {
+                        let until = transition.until();
+                        common.warn(remote, &format!("it has no secret, and needs one from {until} on"));
+                    }
                     let connection = Connection::default().proven(proven);
                     Line::new(connection, virtual_peers, remote, common).serve(frames).await;
                 }

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
 
+use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::Rights;
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
+use tokio_util::sync::CancellationToken;
 
 use super::key::{Key, KeyName, derived};
 
@@ -171,12 +173,60 @@ impl Keys {
 pub struct Keyring {
     keys: Arc<RwLock<Keys>>,
     is_local_cluster: bool,
+    transition: Option<Transition>,
+}
+
+/// The time in which peers that show no secret are admitted, too, as by a side without keys.
+#[derive(Clone, Debug)]
+pub struct Transition {
+    until: Timestamp,
+    over: CancellationToken,
+}
+
+impl Transition {
+    /// A transition that somebody has to [end](Self::end) at this time.
+    #[must_use]
+    pub fn new(until: Timestamp) -> Self {
+        Self { until, over: CancellationToken::new() }
+    }
+
+    #[must_use]
+    pub fn until(&self) -> Timestamp {
+        self.until
+    }
+
+    /// Ends it for everybody who has it, and with it the connections of those who have shown no secret.
+    pub fn end(&self) {
+        self.over.cancel();
+    }
+
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over.is_cancelled()
+    }
+
+    /// Runs this future. `None`: the transition was over first.
+    pub async fn run<F: Future>(&self, future: F) -> Option<F::Output> {
+        self.over.run_until_cancelled(future).await
+    }
 }
 
 impl Keyring {
     #[must_use]
     pub fn new(keys: Keys) -> Self {
-        Self { keys: Arc::new(RwLock::new(keys)), is_local_cluster: false }
+        Self { keys: Arc::new(RwLock::new(keys)), is_local_cluster: false, transition: None }
+    }
+
+    /// The same keys, and until its end this transition.
+    #[must_use]
+    pub fn with_transition(self, transition: Option<Transition>) -> Self {
+        Self { transition, ..self }
+    }
+
+    /// The transition, unless it is over.
+    #[must_use]
+    pub fn transition(&self) -> Option<&Transition> {
+        self.transition.as_ref().filter(|transition| !transition.is_over())
     }
 
     /// The keys of a cluster that one command starts on this machine.

@@ -8,7 +8,7 @@ use firesteel_protocol::wire::{Hello, Role};
 
 use super::opening::NotAdmitted;
 use crate::net::encryption::key::{Key, KeyName};
-use crate::net::encryption::keyring::{Admitted, Keyring};
+use crate::net::encryption::keyring::{Admitted, Keyring, Transition};
 
 /// The hello of a side, and its keys. With keys, the side connects only to peers that know the same secret.
 #[derive(Clone, Debug)]
@@ -44,12 +44,17 @@ impl Introduction {
         self.hello.role
     }
 
-    /// Whether this side accepts only peers that know its secret.
+    /// Whether this side has a secret that peers have to know.
     pub(super) fn accepts_secured(&self) -> bool {
         match self.hello.role {
             Role::Driver => self.application.is_some(),
             _ => self.keyring.is_some(),
         }
+    }
+
+    /// The time in which this side accepts peers without a secret, too.
+    pub(super) fn transition(&self) -> Option<&Transition> {
+        self.keyring.as_ref().filter(|_| self.hello.role != Role::Driver)?.transition()
     }
 
     /// The key for dialling a peer with one of these roles. `None`: the connection is in the clear.

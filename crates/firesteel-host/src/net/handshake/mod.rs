@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 
 use self::opening::{Arrived, Opened};
-use super::encryption::keyring::UserName;
+use super::encryption::keyring::{Transition, UserName};
 use super::frame::{self, FrameError, FrameReader};
 use super::writer::Writer;
 use super::{HANDSHAKE_TIMEOUT, Introduction, socket};
@@ -101,6 +101,8 @@ pub(super) struct Introduced {
     /// The user to whom the peer's key was granted.
     pub(super) user: Option<UserName>,
     pub(super) rights: Rights,
+    /// How long the peer is admitted that has shown no secret.
+    pub(super) transition: Option<Transition>,
 }
 
 impl Introduced {
@@ -109,9 +111,8 @@ impl Introduced {
     /// # Errors
     /// The operating system does not let the runtime wait for the socket.
     pub(super) fn moved_to(self, runtime: &Handle) -> io::Result<Self> {
-        let Self { hello, version, reader, writer, user, rights } = self;
-        let (reader, writer) = reader.moved_to(writer, runtime)?;
-        Ok(Self { hello, version, reader, writer, user, rights })
+        let (reader, writer) = self.reader.moved_to(self.writer, runtime)?;
+        Ok(Self { reader, writer, ..self })
     }
 }
 
@@ -159,7 +160,7 @@ async fn introduce(
         Side::Dialled => opening::dialled(both, ours.to_dial(wanted)?, arrived).await?,
         Side::Accepted => opening::accepted(both, ours, arrived).await?,
     };
-    let Opened { version, halves, answer, admitted } = opened;
+    let Opened { version, halves, answer, admitted, transition } = opened;
     let (decryptor, encryptor) = halves.unzip();
     let mut writer = Writer::new(writer, encryptor.map(Box::new));
     // These bytes fit into any socket's buffer, so the write needs no concurrent read.
@@ -174,7 +175,7 @@ async fn introduce(
     reader.raise_limit();
     // Without keys everybody may do everything.
     let (user, rights) = admitted.map_or((None, Rights::Admin), |admitted| (admitted.user, admitted.rights));
-    Ok(Introduced { hello, version, reader, writer, user, rights })
+    Ok(Introduced { hello, version, reader, writer, user, rights, transition })
 }
 
 async fn next_frame(reader: &mut FrameReader) -> Result<BytesMut, HandshakeError> {

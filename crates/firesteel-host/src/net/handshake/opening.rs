@@ -21,7 +21,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use super::HandshakeError;
 use super::introduction::Introduction;
 use crate::net::encryption::key::{Key, KeyName};
-use crate::net::encryption::keyring::Admitted;
+use crate::net::encryption::keyring::{Admitted, Transition};
 use crate::net::encryption::noise::{self, Decryptor, Encryptor, Initiator, NotAuthentic};
 
 /// The byte before an answer.
@@ -58,6 +58,8 @@ pub(super) struct Opened {
     pub(super) answer: Vec<u8>,
     /// Whom the peer's key admits. `None`: everybody.
     pub(super) admitted: Option<Admitted>,
+    /// How long the peer is admitted that has shown no key.
+    pub(super) transition: Option<Transition>,
 }
 
 /// What has arrived from a peer.
@@ -104,7 +106,7 @@ pub(super) async fn dialled(
             Some(initiator.finish(&answer, preamble).map_err(other_secret)?)
         }
     };
-    Ok(Opened { version: version()?, halves, answer: Vec::new(), admitted: None })
+    Ok(Opened { version: version()?, halves, answer: Vec::new(), admitted: None, transition: None })
 }
 
 /// Opens a connection from the side that listens. If the peer is rejected, writes the reason to it.
@@ -123,10 +125,13 @@ pub(super) async fn accepted(
     let spoken = answered.unwrap_or(Version::CURRENT);
     let plain = wire::preamble(spoken);
     let encrypted = wire::encrypted_preamble(spoken);
-    let rejected: HandshakeError = match (ours.accepts_secured(), theirs.is_encrypted) {
+    let is_secured = ours.accepts_secured();
+    let transition = ours.transition().filter(|_| !theirs.is_encrypted).cloned();
+    let rejected: HandshakeError = match (is_secured && transition.is_none(), theirs.is_encrypted) {
         (false, false) => match version {
             Ok(version) => {
-                return Ok(Opened { version, halves: None, answer: plain.to_vec(), admitted: None });
+                let answer = plain.to_vec();
+                return Ok(Opened { version, halves: None, answer, admitted: None, transition });
             }
             Err(error) => error.into(),
         },
@@ -141,7 +146,8 @@ pub(super) async fn accepted(
                 let (answer, decryptor, encryptor) =
                     noise::answer(&key, &prologue, &offer, encrypted).map_err(other_secret)?;
                 let answer = [&encrypted[..], &[ADMITTED], &answer].concat();
-                Ok(Opened { version, halves: Some((decryptor, encryptor)), answer, admitted: Some(admitted) })
+                let halves = Some((decryptor, encryptor));
+                Ok(Opened { version, halves, answer, admitted: Some(admitted), transition: None })
             });
             match answer {
                 Ok(opened) => return Ok(opened),
@@ -149,7 +155,7 @@ pub(super) async fn accepted(
             }
         }
     };
-    let answer = if ours.accepts_secured() { [&encrypted[..], &[REFUSED]].concat() } else { plain.to_vec() };
+    let answer = if is_secured { [&encrypted[..], &[REFUSED]].concat() } else { plain.to_vec() };
     // These bytes fit into any socket's buffer, so the write needs no concurrent read.
     writer.write_all(&answer).await?;
     Err(rejected)

@@ -39,6 +39,8 @@ struct Lines {
     foreign: RateLimiter,
     /// Lines about parts of Firesteel that cannot join the cluster.
     incompatible: RateLimiter,
+    /// Lines about peers that are admitted without a secret for a time.
+    strangers: RateLimiter,
     /// Lines about peers that get no permit.
     full: RateLimiter,
 }
@@ -48,6 +50,7 @@ impl Default for Lines {
         Self {
             foreign: RateLimiter::per_minute(10),
             incompatible: RateLimiter::per_minute(10),
+            strangers: RateLimiter::per_minute(60),
             full: RateLimiter::per_minute(1),
         }
     }
@@ -151,6 +154,12 @@ impl<E: Send + 'static> Shared<E> {
             Some(Err(error)) => return log_failed(remote, &error, lines),
         };
         let role = introduced.hello.role;
+        if let Some(transition) = &introduced.transition
+            && let Some(left_out) = lines.strangers.next()
+        {
+            let (name, until) = (&introduced.hello.name, transition.until());
+            tracing::warn!(%remote, "{role} {name:?} has no secret, and needs one from {until} on{left_out}");
+        }
         let permit = match connection_limits.take(role, machine) {
             Ok(permit) => permit,
             Err(full) => return log_full(remote, role, full, lines),

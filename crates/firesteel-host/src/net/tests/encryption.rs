@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::version::Version;
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 
 use super::puppet::{Event, Hand, Running, message};
 use crate::clock::Clock;
-use crate::net::encryption::keyring::{Keyring, Keys, Purpose};
+use crate::net::encryption::keyring::{Keyring, Keys, Purpose, Transition};
 use crate::net::{AcceptedRole, Introduction, Listener, QueueLimits, dial};
 use crate::owner::Context;
 
@@ -312,4 +313,35 @@ async fn who_does_not_know_the_secret_is_answered_with_nine_bytes_and_heard_no_l
         assert!(answer == refused || (answer.is_empty() && opening.len() > 64), "{answer:?}");
     }
     assert!(master.seen.try_recv().is_err(), "the Master heard somebody");
+}
+
+#[tokio::test]
+async fn in_a_transition_peers_without_a_secret_are_admitted_until_it_is_over() {
+    let transition = Transition::new(Timestamp::MAX);
+    let keys = Keys::default().with(Purpose::Work, &Secret::new("hush"));
+    let keyring = |word: &str| Keyring::new(Keys::default().with(Purpose::Work, &Secret::new(word)));
+    let ours =
+        plain(Role::Master).with_keys(Some(Keyring::new(keys).with_transition(Some(transition.clone()))));
+    let (address, _context) = port(ours).await;
+    let [stranger, known, wrong] =
+        [None, Some("hush"), Some("hash")].map(|word| plain(Role::Worker).with_keys(word.map(keyring)));
+    let dial = |here: Introduction| {
+        let address = address.clone();
+        async move { dial::open(&address, &here, Role::Master).await }
+    };
+    let (mut stranger_stays, _) = dial(stranger.clone()).await.expect("it is admitted");
+    let (mut known_stays, _) = dial(known.clone()).await.expect("it is admitted");
+    let error = dial(wrong.clone()).await.expect_err("a wrong secret is refused at any time").to_string();
+    assert!(error.contains("it has another secret"), "{error}");
+    let short = Duration::from_millis(50);
+    for stays in [&mut stranger_stays, &mut known_stays] {
+        assert!(timeout(short, stays.reader.next()).await.is_err(), "it is open");
+    }
+    transition.end();
+    let ended = timeout(Duration::from_secs(30), stranger_stays.reader.next()).await;
+    assert!(matches!(ended, Ok(Ok(None) | Err(_))), "{ended:?}");
+    assert!(timeout(short, known_stays.reader.next()).await.is_err(), "who has shown the secret stays");
+    let error = dial(stranger).await.expect_err("it is refused now").to_string();
+    assert!(error.contains("it admits only those who know its secret"), "{error}");
+    assert!(dial(known).await.is_ok());
 }

@@ -82,7 +82,7 @@ fn every_key_reaches_its_field() {
         exclusion: Exclusion::For { first: Duration::from_millis(200), longest: Duration::from_secs(120) },
         first_application: 0,
         web_address: None,
-        is_exposed: false,
+        exposed_until: Config::default().exposed_until,
         state_place: Config::default().state_place,
         run: Config::default().run,
         is_cut: false,

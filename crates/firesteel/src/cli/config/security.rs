@@ -6,10 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use firesteel_daemons::secret::credentials::Credentials;
+use firesteel_host::clock::Clock;
 use firesteel_host::plain::{self, clean};
 use firesteel_protocol::byte_text;
 use firesteel_settings::http::{HttpPort, HttpSettings, rest_host};
-use firesteel_settings::master::{Recovery, encrypted_spark, is_insecure, recovery};
+use firesteel_settings::master::{
+    Recovery, credentials_optional_until, encrypted_spark, is_insecure, recovery,
+};
 use firesteel_settings::pages::PageSettings;
 use firesteel_settings::secrets::is_secret;
 use firesteel_settings::variables::Environment;
@@ -113,21 +116,29 @@ impl Daemon<'_> {
 
     /// Who gets in without a secret.
     fn strangers(&mut self) -> Result<(), SettingError> {
-        if self.has_credentials() {
-            return Ok(());
-        }
+        let until =
+            credentials_optional_until(self.properties)?.filter(|until| *until > Clock::start().now());
+        let (when, may_listen, remedy) = match until {
+            Some(until) if self.has_credentials() => {
+                (format!("until {until} "), true, format!("no {}", keys::CREDENTIALS_OPTIONAL_UNTIL))
+            }
+            None if self.has_credentials() => return Ok(()),
+            Some(_) | None => {
+                let remedy = format!("firesteel secret new FILE, and {}=FILE", keys::CREDENTIALS_FILE);
+                (String::new(), is_insecure(self.properties)?, remedy)
+            }
+        };
         let can = match self.reader {
             Reader::Master => "run programs on the Workers",
             Reader::Worker | Reader::Application => "read what executors write",
         };
-        let who = match (is_loopback(&self.host), is_insecure(self.properties)?) {
+        let who = match (is_loopback(&self.host), may_listen) {
             (true, _) => "every account of this machine".to_owned(),
             (false, true) => format!("everybody who reaches {}", self.host),
             // It does not start.
             (false, false) => return Ok(()),
         };
-        let remedy = format!("firesteel secret new FILE, and {}=FILE", keys::CREDENTIALS_FILE);
-        self.find(Grade::Open, format!("{who} can {can}, without a secret"), remedy);
+        self.find(Grade::Open, format!("{when}{who} can {can}, without a secret"), remedy);
         Ok(())
     }
 
@@ -345,6 +356,14 @@ mod tests {
                 there,
                 Open,
                 "everybody who reaches 192.0.2.1",
+            ),
+            (
+                Master,
+                &["firesteel.credentials.optionalUntil=2126-12-24T18:00Z", &*secured],
+                &["firesteel.credentials.optionalUntil=2016-12-24T18:00Z"],
+                there,
+                Open,
+                "until 2126-12-24T18:00:00.000Z everybody who reaches 192.0.2.1 can run",
             ),
             (Master, &[&*secured], closed, &[], Weak, "in the clear (SASL)"),
             (Worker, &[&*secured], closed, &[], Weak, "in the clear (SASL)"),
