@@ -22,6 +22,7 @@ mod shuffle_service;
 mod standalone;
 mod standby;
 mod submissions;
+mod tls;
 mod workers;
 
 fn main() -> ExitCode {
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
             complaints::trials(),
             conformance::trials(),
             submissions::trials(),
+            tls::trials(),
         ]);
     }
     component::run(&arguments, trials.into_iter().flatten().collect())

@@ -20,7 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// The settings of an application with this secret, and these.
-fn secret(word: &str, more: &[&str]) -> Vec<String> {
+pub(crate) fn secret(word: &str, more: &[&str]) -> Vec<String> {
     let mut settings =
         vec!["spark.authenticate=true".to_owned(), format!("spark.authenticate.secret={word}")];
     settings.extend(more.iter().map(|setting| (*setting).to_owned()));
@@ -35,7 +35,7 @@ const V2: &str = "spark.network.crypto.authEngineVersion=2";
 
 impl SparkCluster {
     /// Starts a durable Master with these properties and Workers with this number of cores each, with credentials.
-    fn secured(workers: usize, cores: u32, settings: &[&str]) -> Self {
+    pub(crate) fn secured(workers: usize, cores: u32, settings: &[&str]) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let credentials = ["cluster", "worker"].map(|name| root.path().join(name));
         let [of_master, of_worker] = &credentials;
@@ -51,7 +51,7 @@ impl SparkCluster {
     }
 
     /// The secret that those get who may submit Spark's applications.
-    fn granted(&self) -> String {
+    pub(crate) fn granted(&self) -> String {
         let file = self.root.path().join("user");
         if !file.exists() {
             let mut grant = firesteel();

@@ -11,6 +11,7 @@
 //! - [`master_client`]: a client that asks Masters; [`worker_log`]: one that reads logs from Workers.
 //! - [`life_lock`]: locked files that show whether a process is alive.
 //! - [`secret`]: secrets for applications and Workers.
+//! - `tls`: certificates, and the handshakes of TLS.
 //! - `exposure`: warnings of daemons that run as root or that other machines can reach.
 //! - [`cluster_event`], [`remark`]: events that a driver does not get from its Masters, and a driver's remarks.
 
@@ -27,6 +28,7 @@ pub mod master_journal;
 pub mod remark;
 pub mod secret;
 pub mod spark;
+mod tls;
 pub mod wording;
 pub mod worker;
 pub mod worker_log;

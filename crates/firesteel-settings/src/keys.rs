@@ -75,6 +75,22 @@ table! {
     TLS_CLIENTS: "spark.ssl.standalone.needClientAuth", [Master, Worker], Value("false");
     /// PEM file with the authorities of the readers' certificates.
     TLS_AUTHORITIES: "spark.ssl.standalone.trustStore", [Master, Worker], Otherwise("not set");
+    /// Whether Spark's applications (4.0 and later) must connect by TLS, and the Master to them.
+    RPC_TLS: "spark.ssl.rpc.enabled", [Master, Worker], Value("false");
+    /// PEM file with the certificate that Spark's applications are shown, and after it those between it and theirs.
+    RPC_TLS_CERTIFICATES: "spark.ssl.rpc.certChain", [Master, Worker], Otherwise("not set");
+    /// PEM file with the private key of that certificate.
+    RPC_TLS_PRIVATE_KEY: "spark.ssl.rpc.privateKey", [Master, Worker], Otherwise("not set");
+    /// PEM file with the authorities of the drivers' certificates, for a Master that calls them after its restart.
+    RPC_TLS_AUTHORITIES: "spark.ssl.rpc.trustStore", [Master], Otherwise("not set");
+    /// Password of the key stores of Spark's applications: their executors get it in a variable.
+    KEY_STORE_PASSWORD: "spark.ssl.rpc.keyStorePassword", [Worker], Otherwise("not set");
+    /// The same for the keys in the key stores.
+    KEY_PASSWORD: "spark.ssl.rpc.keyPassword", [Worker], Otherwise("spark.ssl.rpc.keyStorePassword");
+    /// The same for the trust stores.
+    TRUST_STORE_PASSWORD: "spark.ssl.rpc.trustStorePassword", [Worker], Otherwise("not set");
+    /// The same for the private keys in PEM files.
+    PRIVATE_KEY_PASSWORD: "spark.ssl.rpc.privateKeyPassword", [Worker], Otherwise("not set");
     /// Whether Spark's applications may leave connections in the clear although they must encrypt them.
     SASL_FALLBACK: "spark.network.crypto.saslFallback", [Master, Worker], Value("false");
     /// Whether to listen without credentials at addresses that other machines reach. Anyone who can connect there can

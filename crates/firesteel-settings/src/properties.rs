@@ -54,10 +54,9 @@ pub enum SettingError {
     },
     /// A PEM file is needed, and no property names it.
     #[error(
-        "{key} is not set, which {} needs: name a PEM file (of a keystore openssl pkcs12 -nodes makes one)",
-        crate::keys::TLS
+        "{key} is not set, which {needed_by} needs: name a PEM file (of a keystore openssl pkcs12 -nodes makes one)"
     )]
-    NoPemFile { key: &'static str },
+    NoPemFile { key: &'static str, needed_by: &'static str },
     /// A filter needs a key, and the property has none that can be used.
     #[error(
         "spark.{0}.param.secretKey is no key of at least 256 bits in base64url, which the filter {0} needs",

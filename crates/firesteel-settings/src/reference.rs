@@ -154,6 +154,9 @@ Nothing starts with these, unless the value is empty or `false`: exit code 78, o
         let who = match refusing {
             Refusing::All => "all",
             Refusing::WithoutCredentials => "all without `firesteel.credentials.file`",
+            Refusing::ApplicationsWithoutCredentials => {
+                "Firesteel's own applications without `firesteel.credentials.file`"
+            }
             Refusing::WithoutCredentialsOrYarn => {
                 "all without `firesteel.credentials.file`, but applications on YARN"
             }

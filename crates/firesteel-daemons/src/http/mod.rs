@@ -3,7 +3,7 @@
 //! - `server`: accepts connections, within limits; knows no paths
 //! - `site`: the interface to the daemon that is served
 //! - `question`, `query`: requests; `answer`: responses; `names`: the host names that a request may use for the server;
-//!   `password`: who may send requests; `tls`: the certificate of the server
+//!   `password`: who may send requests
 //! - `sign_in`, `sessions`: the page on which a reader of pages signs in, and the readers who have
 //! - `pages`: the common parts of both daemons' pages
 //! - `master`, `worker`: the paths of each daemon, with their responses
@@ -31,7 +31,6 @@ mod sessions;
 mod sign_in;
 mod site;
 mod snapshot;
-mod tls;
 mod vitals;
 pub(crate) mod worker;
 

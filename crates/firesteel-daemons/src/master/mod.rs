@@ -37,7 +37,8 @@ use firesteel_settings::app_resources::AppResources;
 use firesteel_settings::http::HttpSettings;
 use firesteel_settings::master::Recovery;
 use firesteel_settings::pages::PageSettings;
-use firesteel_settings::{Properties, SettingError};
+use firesteel_settings::tls::RpcTlsSettings;
+use firesteel_settings::{Properties, Reader, SettingError};
 use futures_util::future::BoxFuture;
 use nix::unistd::geteuid;
 use tokio::sync::mpsc;
@@ -52,7 +53,8 @@ use crate::http::{HttpError, Names, Passwords, Server};
 use crate::master_journal::{self, StateError};
 use crate::secret;
 use crate::spark;
-use crate::spark::authentication::Authentication;
+use crate::spark::authentication::{Authentication, SparkTls};
+use crate::tls::TlsError;
 use crate::worker::capacity;
 
 #[derive(Clone, Debug)]
@@ -78,6 +80,8 @@ pub enum MasterError {
     Exposed(#[from] Exposed),
     #[error(transparent)]
     Http(#[from] HttpError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error(transparent)]
     State(#[from] StateError),
     /// The Master can no longer keep its state. No decision was sent to anyone after the failed write.
@@ -121,6 +125,8 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let rest_host = firesteel_settings::http::rest_host(&properties).unwrap_or(&address.host).to_owned();
     let resources = AppResources::of(&properties)?;
     let pages = PageSettings::of_master(&properties)?;
+    let spark_tls = RpcTlsSettings::of(&properties, Reader::Master)?;
+    let spark_tls = spark_tls.map(SparkTls::of).transpose()?.map(Arc::new);
     let reach = Arc::new(Reach::new(AllowedPeers::of(&properties)?, keyring.clone()));
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(MasterError::Signals)?;
@@ -146,6 +152,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         properties,
         clock: Clock::start(),
         keyring,
+        spark_tls,
         site,
         server,
         rest,
@@ -176,6 +183,7 @@ struct ServerContext {
     properties: Properties,
     clock: Clock,
     keyring: Option<Keyring>,
+    spark_tls: Option<Arc<SparkTls>>,
     site: Arc<MasterSite>,
     server: Option<Server>,
     rest: Arc<RestSite>,
@@ -224,14 +232,15 @@ impl ServerContext {
     /// What peers have to prove that speak Spark's RPC.
     fn spark_authentication(&self) -> Result<Authentication, SettingError> {
         let is_encrypted = firesteel_settings::master::encrypted_spark(&self.properties)?;
-        Ok(Authentication::of_cluster(self.keyring.as_ref(), is_encrypted))
+        let authentication = Authentication::of_cluster(self.keyring.as_ref(), is_encrypted);
+        Ok(authentication.with_tls(self.spark_tls.clone()))
     }
 
     /// Another listener on the same socket, and a channel that receives the connections that speak Spark's RPC. In a
     /// local cluster, the channel receives none.
     fn listener(&self) -> Result<(Listener, mpsc::Receiver<OtherProtocolConnection>), MasterError> {
         let listener = self.listener.another().map_err(MasterError::Acceptor)?;
-        Ok(spark::at(listener, self.keyring.as_ref()))
+        Ok(spark::at(listener, self.keyring.as_ref(), self.spark_tls.is_some()))
     }
 
     fn introduction(&self, hello: Hello) -> Introduction {

@@ -1,22 +1,29 @@
 //! What a peer that speaks Spark's RPC has to prove at the beginning of a connection, before its first message is read.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use firesteel_host::net::{FIRST_MESSAGE_TIMEOUT, Granted, Keyring, Purpose, Transition};
+use firesteel_host::lease::Lease;
+use firesteel_host::net::{
+    FIRST_MESSAGE_TIMEOUT, Granted, Keyring, OtherProtocolConnection, Purpose, Transition,
+};
 use firesteel_protocol::messages::Rights;
 use firesteel_protocol::secret::Secret;
+use firesteel_settings::tls::RpcTlsSettings;
 use firesteel_spark::authentication::initiator::{self, Mechanism};
 use firesteel_spark::authentication::responder::{self, Accepted};
 use firesteel_spark::authentication::{
     Initiator, LONGEST_FRAME, Proven, Random, Refusal, Responder, SECRET_VARIABLE,
 };
 use firesteel_spark::frame::{Frame, LONGEST};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::frames::{Broken, Frames};
 use crate::secret::random;
+use crate::tls::{Tls, TlsDialler, TlsError, begins_tls};
 
 /// How long a refused peer may take to read why, and to end the connection.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -28,6 +35,7 @@ pub struct Authentication {
     accepted: Accepted,
     /// The time in which peers that show no secret are admitted, too.
     transition: Option<Transition>,
+    tls: Option<Arc<SparkTls>>,
 }
 
 /// The secrets of which a peer has to know one.
@@ -50,6 +58,10 @@ pub enum NotProven {
     Ended,
     #[error("it did not prove a secret in time")]
     Late,
+    #[error("the connection would not be encrypted: set spark.ssl.rpc.enabled=true where it begins")]
+    InTheClear,
+    #[error("the handshake of TLS failed: {0}")]
+    Tls(#[source] io::Error),
 }
 
 impl Authentication {
@@ -57,14 +69,47 @@ impl Authentication {
     #[must_use]
     pub fn of_cluster(keyring: Option<&Keyring>, is_encrypted: bool) -> Self {
         let secrets = keyring.map_or(Secrets::NotAsked, |keyring| Secrets::Cluster(keyring.clone()));
-        Self { secrets, accepted: accepted(is_encrypted), transition: transition_of(keyring) }
+        Self { secrets, accepted: accepted(is_encrypted), transition: transition_of(keyring), tls: None }
     }
 
     /// At a Worker: the secrets of the executors and cluster drivers that it runs. Without keys, nobody is asked.
     #[must_use]
     pub fn of_worker(keyring: Option<&Keyring>, hosted: &HostedSecrets, is_encrypted: bool) -> Self {
         let secrets = keyring.map_or(Secrets::NotAsked, |_| Secrets::Hosted(hosted.clone()));
-        Self { secrets, accepted: accepted(is_encrypted), transition: transition_of(keyring) }
+        Self { secrets, accepted: accepted(is_encrypted), transition: transition_of(keyring), tls: None }
+    }
+
+    /// The same, by TLS alone, if there is a certificate. Then nothing else has to encrypt.
+    #[must_use]
+    pub(crate) fn with_tls(self, tls: Option<Arc<SparkTls>>) -> Self {
+        let accepted = if tls.is_some() { Accepted::All } else { self.accepted };
+        Self { tls, accepted, ..self }
+    }
+
+    pub(crate) fn tls(&self) -> Option<&SparkTls> {
+        self.tls.as_deref()
+    }
+
+    /// Begins an accepted connection. Nothing is written after the lease has ended. Returns what the peer has proven;
+    /// `None`: it is not asked, or is admitted without a secret for a time.
+    ///
+    /// # Errors
+    /// The peer does not speak TLS although it has to, or has proven no secret. It is told so, if the connection still
+    /// works.
+    pub async fn begin(
+        &self,
+        connection: OtherProtocolConnection,
+        lease: Lease,
+    ) -> Result<(Frames, Option<Proven>), NotProven> {
+        let mut frames = match &self.tls {
+            None => Frames::of(connection, lease),
+            Some(tls) => {
+                let beginning = tls.begin(connection, lease);
+                timeout(FIRST_MESSAGE_TIMEOUT, beginning).await.unwrap_or(Err(NotProven::Late))?
+            }
+        };
+        let proven = self.admit(&mut frames).await?;
+        Ok((frames, proven))
     }
 
     /// Whether peers are asked for a secret.
@@ -82,7 +127,7 @@ impl Authentication {
     ///
     /// # Errors
     /// The peer has proven none. It is told so, if the connection still works.
-    pub async fn admit(&self, frames: &mut Frames) -> Result<Option<Proven>, NotProven> {
+    async fn admit(&self, frames: &mut Frames) -> Result<Option<Proven>, NotProven> {
         let known = match &self.secrets {
             Secrets::NotAsked => return Ok(None),
             Secrets::Cluster(keyring) => keyring.granted(Purpose::Spark).into_iter().map(proven).collect(),
@@ -139,14 +184,63 @@ async fn respond(
                 return Ok(proof.secret);
             }
             Err(refusal) => {
-                if let Frame::Request { id, .. } = frame {
-                    frames.push(&Frame::Failure { id, reason: refusal.to_string() });
-                    // It may already be gone, and nothing depends on it.
-                    let _ = timeout(REFUSAL_TIMEOUT, frames.wait_for_end()).await;
-                }
+                refuse(&frame, refusal.to_string(), frames).await;
                 return Err(refusal.into());
             }
         }
+    }
+}
+
+/// Answers a request with the reason why its peer is refused, and gives it time to read that.
+async fn refuse(frame: &Frame, reason: String, frames: &mut Frames) {
+    if let Frame::Request { id, .. } = frame {
+        frames.push(&Frame::Failure { id: *id, reason });
+        // It may already be gone, and nothing depends on it.
+        let _ = timeout(REFUSAL_TIMEOUT, frames.wait_for_end()).await;
+    }
+}
+
+/// TLS of connections with Spark's applications.
+#[derive(Debug)]
+pub(crate) struct SparkTls {
+    server: Tls,
+    /// `None`: the daemon does not dial.
+    dialler: Option<TlsDialler>,
+}
+
+impl SparkTls {
+    /// # Errors
+    /// A file cannot be used.
+    pub(crate) fn of(settings: RpcTlsSettings) -> Result<Self, TlsError> {
+        let RpcTlsSettings { server, authorities } = settings;
+        let dialler = authorities.map(|authorities| TlsDialler::of(&authorities)).transpose()?;
+        Ok(Self { server: Tls::of(server)?, dialler })
+    }
+
+    async fn begin(&self, connection: OtherProtocolConnection, lease: Lease) -> Result<Frames, NotProven> {
+        if !begins_tls(&connection.stream).await.map_err(NotProven::Tls)? {
+            let mut frames = Frames::of(connection, lease);
+            let first = next(&mut frames).await?;
+            refuse(&first, NotProven::InTheClear.to_string(), &mut frames).await;
+            return Err(NotProven::InTheClear);
+        }
+        let OtherProtocolConnection { stream, remote: _, permit } = connection;
+        let stream = self.server.accept(stream).await.map_err(NotProven::Tls)?;
+        Ok(Frames::of_tls(stream, lease).with_permit(permit))
+    }
+
+    /// The frames of a dialled connection, after the handshake.
+    ///
+    /// # Errors
+    /// The peer has no certificate of the authorities.
+    pub(crate) async fn dialled(&self, stream: TcpStream, lease: Lease) -> Result<Frames, NotProven> {
+        let dialler = self.dialler.as_ref().expect("only a Master dials");
+        let connecting = async {
+            let address = stream.peer_addr()?.ip();
+            dialler.connect(stream, address).await
+        };
+        let stream = timeout(FIRST_MESSAGE_TIMEOUT, connecting).await.map_err(|_| NotProven::Late)?;
+        Ok(Frames::of_tls(stream.map_err(NotProven::Tls)?, lease))
     }
 }
 

@@ -2,16 +2,18 @@
 
 use std::io;
 
-use bytes::{Buf, BytesMut};
+use bytes::BytesMut;
 use firesteel_host::lease::Lease;
 use firesteel_host::net::{
     ConnectionPermit, OtherProtocolConnection, PartialBytes, TooMuchArrives, Transition,
 };
 use firesteel_spark::authentication::encryption::{Encryption, NotAuthentic};
 use firesteel_spark::frame::{Frame, FrameError, LONGEST};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio_rustls::TlsStream;
+use tokio_util::either::Either;
 
 /// If this number of bytes waits to be written, nothing more is read from the peer, and no more messages for the peer
 /// are taken from the owner's queue. The messages need much less memory in that queue than here.
@@ -23,8 +25,10 @@ const ROOM: usize = 16 << 10;
 /// A connection, split into frames.
 #[derive(Debug)]
 pub struct Frames {
-    reader: OwnedReadHalf,
-    writer: OwnedWriteHalf,
+    reader: Reader,
+    writer: Writer,
+    /// Whether everything that was written has left.
+    is_flushed: bool,
     /// What has arrived, as it came.
     arrived: BytesMut,
     /// What has arrived, decrypted.
@@ -43,6 +47,56 @@ pub struct Frames {
     _permit: Option<ConnectionPermit>,
     /// The account for the memory of what has arrived, if this side accepted the connection.
     partial: Option<PartialBytes>,
+}
+
+type Writer = Either<OwnedWriteHalf, WriteHalf<TlsStream<TcpStream>>>;
+
+/// Writes as much as possible, or lets leave what was written.
+async fn send(writer: &mut Writer, bytes: &mut BytesMut, is_flushed: &mut bool) -> io::Result<()> {
+    if bytes.is_empty() {
+        writer.flush().await?;
+        *is_flushed = true;
+    } else {
+        if writer.write_buf(bytes).await? == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        *is_flushed = matches!(writer, Either::Left(_));
+    }
+    Ok(())
+}
+
+/// The bytes of a connection, in the clear or by TLS.
+#[derive(Debug)]
+enum Reader {
+    Clear(OwnedReadHalf),
+    Tls(ReadHalf<TlsStream<TcpStream>>),
+}
+
+impl Reader {
+    /// Reads what has arrived. Returns whether the peer may send more.
+    async fn read(&mut self, arrived: &mut BytesMut) -> io::Result<bool> {
+        match self {
+            // An idle connection holds no memory for reading.
+            Self::Clear(reader) => {
+                reader.readable().await?;
+                arrived.reserve(ROOM);
+                match reader.try_read_buf(arrived) {
+                    Ok(count) => Ok(count > 0),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+                    Err(error) => Err(error),
+                }
+            }
+            Self::Tls(reader) => {
+                arrived.reserve(ROOM);
+                match reader.read_buf(arrived).await {
+                    Ok(count) => Ok(count > 0),
+                    // Peers of Spark's end a connection without a word of TLS.
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
 }
 
 /// Why this side ends a connection.
@@ -66,17 +120,27 @@ impl Frames {
     #[must_use]
     pub fn of(connection: OtherProtocolConnection, lease: Lease) -> Self {
         let OtherProtocolConnection { stream, remote: _, permit } = connection;
-        let partial = Some(permit.partial());
-        Self { _permit: Some(permit), partial, ..Self::of_stream(stream, lease) }
+        Self::of_stream(stream, lease).with_permit(permit)
     }
 
     /// The frames of a dialled connection. Nothing is written after the lease has ended.
     #[must_use]
     pub fn of_stream(stream: TcpStream, lease: Lease) -> Self {
         let (reader, writer) = stream.into_split();
+        Self::of_halves(Reader::Clear(reader), Either::Left(writer), lease)
+    }
+
+    /// The same for a connection by TLS.
+    pub(super) fn of_tls(stream: impl Into<TlsStream<TcpStream>>, lease: Lease) -> Self {
+        let (reader, writer) = split(stream.into());
+        Self::of_halves(Reader::Tls(reader), Either::Right(writer), lease)
+    }
+
+    fn of_halves(reader: Reader, writer: Writer, lease: Lease) -> Self {
         Self {
             reader,
             writer,
+            is_flushed: true,
             arrived: BytesMut::new(),
             received: BytesMut::new(),
             to_send: BytesMut::new(),
@@ -89,6 +153,12 @@ impl Frames {
             _permit: None,
             partial: None,
         }
+    }
+
+    /// The frames of an accepted connection, which has this permit.
+    pub(super) fn with_permit(self, permit: ConnectionPermit) -> Self {
+        let partial = Some(permit.partial());
+        Self { _permit: Some(permit), partial, ..self }
     }
 
     /// Limits the frames that are read from now on, in bytes.
@@ -179,25 +249,20 @@ impl Frames {
     async fn transfer(&mut self, is_full: bool) -> Result<bool, Broken> {
         self.seal();
         tokio::select! {
-            written = self.writer.write_buf(&mut self.to_write), if self.to_write.has_remaining() => {
-                if written? == 0 {
-                    return Err(io::Error::from(io::ErrorKind::WriteZero).into());
-                }
+            sent = send(&mut self.writer, &mut self.to_write, &mut self.is_flushed), if self.is_owed() => {
+                sent?;
                 if self.to_write.is_empty() {
                     self.to_write = BytesMut::new();
                 }
                 Ok(true)
             }
-            readable = self.reader.readable(), if !is_full => {
-                readable?;
-                self.arrived.reserve(ROOM);
-                match self.reader.try_read_buf(&mut self.arrived) {
-                    Ok(count) => Ok(count > 0),
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
-                    Err(error) => Err(error.into()),
-                }
-            }
+            more = self.reader.read(&mut self.arrived), if !is_full => Ok(more?),
         }
+    }
+
+    /// Whether something is to be written.
+    fn is_owed(&self) -> bool {
+        !self.to_write.is_empty() || !self.is_flushed
     }
 
     /// Writes the remaining bytes, and waits until the peer ends the connection; what it still sends is not kept. When
@@ -216,7 +281,8 @@ impl Frames {
 
     async fn flush(&mut self) -> Result<(), Broken> {
         self.seal();
-        Ok(self.writer.write_all_buf(&mut self.to_write).await?)
+        self.writer.write_all_buf(&mut self.to_write).await?;
+        Ok(self.writer.flush().await?)
     }
 
     /// Writes the remaining bytes, and ends this side of the connection.

@@ -13,7 +13,6 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::authentication::{Authentication, NotProven};
-use super::frames::Frames;
 
 /// Serves all connections from the channel, until the channel closes. Each connection ends with the lease.
 pub async fn serve(
@@ -26,7 +25,7 @@ pub async fn serve(
         let (authentication, lease) = (authentication.clone(), lease.clone());
         tokio::spawn(async move {
             let remote = connection.remote;
-            let answering = answer(Frames::of(connection, lease.clone()), endpoint, &authentication);
+            let answering = answer(connection, endpoint, &authentication, lease.clone());
             let answered = tokio::select! {
                 answered = answering => answered,
                 () = lease.over() => return,
@@ -40,11 +39,12 @@ pub async fn serve(
 
 /// Answers requests until the peer closes the connection, or sends no request in time.
 async fn answer(
-    mut frames: Frames,
+    connection: OtherProtocolConnection,
     endpoint: &str,
     authentication: &Authentication,
+    lease: Lease,
 ) -> Result<(), NotProven> {
-    authentication.admit(&mut frames).await?;
+    let (mut frames, _) = authentication.begin(connection, lease).await?;
     let mut mute = Box::pin(sleep(FIRST_MESSAGE_TIMEOUT));
     let mut has_asked = false;
     loop {

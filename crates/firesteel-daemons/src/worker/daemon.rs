@@ -38,7 +38,8 @@ use crate::http::worker::WorkerSite;
 use crate::http::{HttpError, Names, Passwords, Server};
 use crate::secret;
 use crate::spark;
-use crate::spark::authentication::{Authentication, HostedSecrets};
+use crate::spark::authentication::{Authentication, HostedSecrets, SparkTls};
+use crate::tls::TlsError;
 use firesteel_host::account::AccountError;
 use firesteel_host::children;
 use firesteel_host::clock::Clock;
@@ -85,6 +86,8 @@ pub enum WorkerError {
     Exposed(#[from] Exposed),
     #[error(transparent)]
     Http(#[from] HttpError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("{}={name}: {error}", keys::RUN_AS)]
     Account { name: String, error: AccountError },
     /// The host name cannot be part of an id.
@@ -121,7 +124,9 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let Options { address, lifetime, .. } = &options;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
-    let (listener, arriving) = spark::at(Listener::bind(address).await?, options.keyring.as_ref());
+    let spark_tls = options.settings.spark_tls.clone().map(SparkTls::of).transpose()?.map(Arc::new);
+    let listener = Listener::bind(address).await?;
+    let (listener, arriving) = spark::at(listener, options.keyring.as_ref(), spark_tls.is_some());
     let ports = [(exposure::Port::Worker, listener.local().ip())];
     let accounts = Accounts::of(options.settings.run_as.as_deref()).map_err(|error| {
         WorkerError::Account { name: options.settings.run_as.clone().unwrap_or_default(), error }
@@ -195,7 +200,8 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     };
     let spark_secrets = HostedSecrets::default();
     let authentication =
-        Authentication::of_worker(options.keyring.as_ref(), &spark_secrets, options.settings.encrypted_spark);
+        Authentication::of_worker(options.keyring.as_ref(), &spark_secrets, options.settings.encrypted_spark)
+            .with_tls(spark_tls);
     tokio::spawn(spark::verifier::serve(arriving, WORKER, authentication, Lease::default()));
     context.peers.serve(listener, vec![AcceptedRole { role: Role::Client, decode: from_client }]);
     announce(&options, &id, &reached, (&work, &accounts), server.as_ref());
@@ -205,7 +211,8 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let web_address = server.as_ref().map(|server| server.url().to_owned());
     let logs =
         LogUrls { links: options.settings.log_links.clone(), worker: web_address.clone(), id: id.clone() };
-    let java = Java { homes, scratch: scratch.clone(), worker: reached.clone(), logs };
+    let passwords = options.settings.spark_passwords.clone();
+    let java = Java { homes, scratch: scratch.clone(), worker: reached.clone(), logs, passwords };
     let config = config(&options, &id, reached, &work, web_address);
     let runner_context = RunnerContext {
         worker: id,

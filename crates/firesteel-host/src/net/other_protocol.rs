@@ -17,9 +17,9 @@ pub struct OtherProtocolConnection {
     pub permit: ConnectionPermit,
 }
 
-/// The first byte of another protocol, and the channel to the task that serves its connections.
+/// The bytes with which another protocol begins, and the channel to the task that serves its connections.
 #[derive(Clone, Debug)]
 pub(super) struct OtherProtocolRoute {
-    pub(super) first: u8,
+    pub(super) firsts: &'static [u8],
     pub(super) connections: mpsc::Sender<OtherProtocolConnection>,
 }

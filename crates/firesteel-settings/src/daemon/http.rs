@@ -75,7 +75,7 @@ impl HttpSettings {
             Some(HttpPort::Off) => None,
             Some(_) | None => TokenKey::of(properties, keys::UI_FILTERS, PAGES)?,
         };
-        let (port, tls) = (port.unwrap_or(HttpPort::Default(default)), TlsSettings::of(properties)?);
+        let (port, tls) = (port.unwrap_or(HttpPort::Default(default)), TlsSettings::of_pages(properties)?);
         Ok(Self { port, retries: retries(properties)?, tls, token_key })
     }
 }

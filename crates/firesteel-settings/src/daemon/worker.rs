@@ -1,10 +1,12 @@
 //! The settings of a Worker, from properties.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_placement::Resources;
 use firesteel_protocol::byte_text;
+use firesteel_protocol::secret::Secret;
 use firesteel_worker::{Cleanup, Limits};
 
 use super::pages::{LogLinks, page_hosts};
@@ -12,6 +14,8 @@ use super::resources;
 use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
 use super::shuffle_service::{self, ShuffleServiceSettings};
+use super::tls::{self, RpcTlsSettings};
+use crate::key::Reader;
 use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Properties, SettingError, keys};
@@ -30,6 +34,9 @@ pub struct WorkerSettings {
     pub is_insecure: bool,
     /// Whether connections of Spark's executors must be encrypted.
     pub encrypted_spark: bool,
+    pub spark_tls: Option<RpcTlsSettings>,
+    /// The variables with the passwords of the files of Spark's applications.
+    pub spark_passwords: BTreeMap<String, Secret>,
     /// After how long directories of ended applications are removed, from `spark.worker.cleanup.*`. `None`: never.
     pub cleanup: Option<Cleanup>,
     pub max_disk_percent: u64,
@@ -70,6 +77,8 @@ impl WorkerSettings {
             run_as: properties.get(keys::RUN_AS).filter(|name| !name.is_empty()).map(str::to_owned),
             is_insecure: properties.boolean(keys::INSECURE)?.unwrap_or(false),
             encrypted_spark: super::master::encrypted_spark(properties)?,
+            spark_tls: RpcTlsSettings::of(properties, Reader::Worker)?,
+            spark_passwords: tls::password_variables(properties),
             cleanup: cleanup(properties)?,
             max_disk_percent: properties
                 .read(keys::MAX_DISK_USAGE, "a whole number from 1 to 100", percent)?
@@ -147,6 +156,8 @@ mod tests {
             run_as: None,
             is_insecure: false,
             encrypted_spark: false,
+            spark_tls: None,
+            spark_passwords: BTreeMap::new(),
             cleanup: Some(Cleanup {
                 interval: Duration::from_secs(1_800),
                 keep: Duration::from_secs(7 * 86_400),
@@ -175,6 +186,8 @@ mod tests {
             run_as: Some("spark".to_owned()),
             is_insecure: true,
             encrypted_spark: true,
+            spark_tls: None,
+            spark_passwords: BTreeMap::new(),
             cleanup: Some(Cleanup {
                 interval: Duration::from_secs(60),
                 keep: Duration::from_secs(3_600),

@@ -322,7 +322,7 @@ mod tests {
     }
 
     /// The properties whose value may be any text.
-    const TEXTS: [&str; 50] = [
+    const TEXTS: [&str; 57] = [
         "spark.deploy.recoveryDirectory",
         "spark.master.rest.host",
         "spark.master.ui.title",
@@ -362,6 +362,13 @@ mod tests {
         "spark.ssl.standalone.certChain",
         "spark.ssl.standalone.privateKey",
         "spark.ssl.standalone.trustStore",
+        "spark.ssl.rpc.certChain",
+        "spark.ssl.rpc.privateKey",
+        "spark.ssl.rpc.trustStore",
+        "spark.ssl.rpc.keyStorePassword",
+        "spark.ssl.rpc.keyPassword",
+        "spark.ssl.rpc.trustStorePassword",
+        "spark.ssl.rpc.privateKeyPassword",
         // Of all names of parameters only that of the key counts.
         "spark.org.apache.spark.ui.JWSFilter.param.NAME",
         // Read only where REST is served.

@@ -58,7 +58,12 @@ pub const TABLE: &[Row] = &[
         &["false", ""],
         "peers prove secrets with firesteel.credentials.file",
     ),
-    row("spark.ssl.*", NoEffect, &["false", ""], "Firesteel has TLS for its pages alone, with PEM files"),
+    row(
+        "spark.ssl.*",
+        NoEffect,
+        &["false", ""],
+        "Firesteel has TLS for pages and Spark's applications, with PEM files",
+    ),
     row(
         "spark.network.crypto.*",
         NotOurs,

@@ -41,7 +41,9 @@ pub enum Refusing {
     All,
     /// The same, unless they have credentials, which give the requested protection.
     WithoutCredentials,
-    /// The same, except applications on YARN, which has access lists of its own.
+    /// Commands that start Firesteel's applications, unless they have credentials. Daemons give what is asked for.
+    ApplicationsWithoutCredentials,
+    /// The same as [`Self::WithoutCredentials`], except applications on YARN, which has access lists of its own.
     WithoutCredentialsOrYarn,
     /// All except applications on YARN.
     OutsideYarn,
@@ -67,9 +69,8 @@ const NO_CREDENTIALS: &str = "only with firesteel.credentials.file do peers prov
 const NO_SECRET_FILE: &str =
     "secrets are read from firesteel.credentials.file, and from spark.authenticate.secret";
 const NO_SASL_ENCRYPTION: &str = "Firesteel does not have the old ciphers of SASL: remove the setting, and set spark.network.crypto.enabled=true";
-const NO_TLS: &str = "Firesteel has TLS for its pages alone, by spark.ssl.standalone.enabled: remove the setting, and set \
-                      firesteel.credentials.file, which encrypts Firesteel's own connections, and \
-                      spark.network.crypto.enabled for those of Spark's applications";
+const NO_TLS: &str = "Firesteel has TLS for its pages, by spark.ssl.standalone.enabled, and for Spark's applications, by \
+                      spark.ssl.rpc.enabled: remove the setting; firesteel.credentials.file encrypts Firesteel's own connections";
 const NO_NAMES: &str =
     "only with firesteel.credentials.file do users prove their names: make one with firesteel secret new";
 const NO_VIEW_LISTS: &str = "Firesteel hides nothing from a cluster's users yet, only YARN does: remove the setting; with \
@@ -85,6 +86,7 @@ pub const TABLE: &[Row] = &[
     row("spark.network.sasl.serverAlwaysEncrypt", Refusing::All, NO_SASL_ENCRYPTION),
     row(keys::CRYPTO, Refusing::WithoutCredentials, NO_CREDENTIALS),
     row("spark.ssl.enabled", Refusing::All, NO_TLS),
+    row(keys::RPC_TLS, Refusing::ApplicationsWithoutCredentials, NO_CREDENTIALS),
     row("spark.ssl.NAME.enabled", Refusing::All, NO_TLS),
     row("spark.acls.enable", Refusing::OutsideYarn, NO_VIEW_LISTS),
     row("spark.ui.acls.enable", Refusing::OutsideYarn, NO_VIEW_LISTS),
@@ -107,8 +109,10 @@ pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager)
     let row = TABLE.iter().find(|row| matched(row.name, name).is_some())?;
     let refuses = match (row.refusing, reader, manager) {
         (Refusing::All, ..) => true,
-        (Refusing::WithoutCredentials, _, ClusterManager::Secured) => false,
-        (Refusing::WithoutCredentials, ..) => true,
+        (Refusing::WithoutCredentials, _, manager) => manager != ClusterManager::Secured,
+        (Refusing::ApplicationsWithoutCredentials, reader, manager) => {
+            reader == Reader::Application && manager != ClusterManager::Secured
+        }
         (Refusing::WithoutCredentialsOrYarn, _, manager) => manager == ClusterManager::Standalone,
         (Refusing::OutsideYarn, _, manager) => manager != ClusterManager::Yarn,
         (Refusing::Applications, reader, _) => reader == Reader::Application,
@@ -163,7 +167,7 @@ mod tests {
             ("spark.network.sasl.serverAlwaysEncrypt", "true", all.clone()),
             ("spark.network.crypto.enabled", "true", without),
             ("spark.ssl.enabled", "true", all.clone()),
-            ("spark.ssl.rpc.enabled", "true", all.clone()),
+            ("spark.ssl.rpc.enabled", "true", vec![(Application, Standalone), (Application, Yarn)]),
             ("spark.ssl.ui.enabled", "true", all.clone()),
             ("spark.ssl.standalone.enabled", "true", Vec::new()),
             ("spark.ssl.historyServer.enabled", "true", all.clone()),

@@ -31,9 +31,11 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
+use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -41,7 +43,7 @@ use super::answer::{Answer, HTML};
 use super::password::{Passwords, Sender};
 use super::sessions::Sessions;
 use super::sign_in::{self, Form, Visitor};
-use super::tls::{Tls, TlsError};
+use crate::tls::{Tls, TlsError, begins_tls};
 
 #[cfg(test)]
 mod tests;
@@ -327,6 +329,21 @@ async fn accept<S: Responder>(listener: tokio::net::TcpListener, shared: Shared<
     }
 }
 
+/// The answer to a request in the clear at a port for HTTPS.
+const IN_THE_CLEAR: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
+                              This port speaks HTTPS only: use https:// in place of http://.\n";
+
+/// Performs the handshake with a client. A request in the clear is told to use HTTPS.
+async fn encrypted(tls: &Tls, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    if begins_tls(&stream).await? {
+        return tls.accept(stream).await;
+    }
+    stream.write_all(IN_THE_CLEAR).await?;
+    stream.shutdown().await?;
+    Err(io::Error::new(io::ErrorKind::InvalidData, "a request in the clear"))
+}
+
 async fn serve<S: Responder>(
     stream: TcpStream,
     from: IpAddr,
@@ -344,7 +361,7 @@ async fn serve<S: Responder>(
     let connection = async {
         let stream = match &shared.tls {
             None => Either::Left(stream),
-            Some(tls) => Either::Right(tls.accept(stream).await.map_err(|error| error.to_string())?),
+            Some(tls) => Either::Right(encrypted(tls, stream).await.map_err(|error| error.to_string())?),
         };
         http1::Builder::new()
             .keep_alive(false)

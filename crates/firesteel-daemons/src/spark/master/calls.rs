@@ -94,7 +94,13 @@ async fn call(
     };
     match dialled {
         Ok((stream, remote)) => {
-            let mut frames = Frames::of_stream(stream, virtual_peers.lease());
+            let mut frames = match common.authentication.tls() {
+                None => Frames::of_stream(stream, virtual_peers.lease()),
+                Some(tls) => match tls.dialled(stream, virtual_peers.lease()).await {
+                    Ok(frames) => frames,
+                    Err(why) => return tracing::warn!("cannot call {name} at {}: {why}", address.url()),
+                },
+            };
             if let Some(transition) = transition {
                 frames.end_with(transition);
             }

@@ -21,7 +21,6 @@ use tokio::sync::mpsc;
 pub use self::calls::Calls;
 use self::line::Line;
 use super::authentication::Authentication;
-use super::frames::Frames;
 
 /// Calls the drivers and Workers that wait for this Master's call. Serves all connections from the channel, until the
 /// channel closes.
@@ -42,13 +41,12 @@ pub async fn serve(
         let (remote, common) = (connection.remote, Arc::clone(&common));
         let virtual_peers = virtual_peers.of_a_connection();
         virtual_peers.clone().spawn(async move {
-            let mut frames = Frames::of(connection, virtual_peers.lease());
-            let admitted = tokio::select! {
-                admitted = common.authentication.admit(&mut frames) => admitted,
+            let begun = tokio::select! {
+                begun = common.authentication.begin(connection, virtual_peers.lease()) => begun,
                 () = virtual_peers.ended() => return,
             };
-            match admitted {
-                Ok(proven) => {
+            match begun {
+                Ok((frames, proven)) => {
                     if proven.is_none()
                         && let Some(transition) = common.authentication.transition()
                     {

@@ -89,6 +89,7 @@ impl Rig {
             scratch: ScratchRoots::of(&[scratch.path().join("local")]).of_worker(&worker),
             worker: Address::new("127.0.0.1", 7078),
             logs: LogUrls { links: LogLinks::Worker, worker: None, id: worker.clone() },
+            passwords: BTreeMap::new(),
         };
         let context = Arc::new(RunnerContext {
             accounts: Accounts::Own,

@@ -16,6 +16,7 @@ use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::{ExecutorKey, WorkerId};
 use firesteel_protocol::process::executor_command::JavaCommand;
 use firesteel_protocol::process::{Command, NotStarted, StartFailure, StartStep};
+use firesteel_protocol::secret::Secret;
 use firesteel_settings::pages::LogLinks;
 use firesteel_spark::cluster_driver::SparkDriver;
 use firesteel_spark::launch::driver::{self, DriverLocation};
@@ -37,6 +38,8 @@ pub struct Java {
     pub scratch: ScratchDirectories,
     pub worker: Address,
     pub logs: LogUrls,
+    /// The variables with the passwords of the files of Spark's applications.
+    pub passwords: BTreeMap<String, Secret>,
 }
 
 /// The URLs at which the logs of a Worker's executors can be read. Spark's executors report the URLs to their driver,
@@ -92,7 +95,16 @@ impl Java {
         };
         let mut program = launch::program(command, &installation, &executor, &inherited());
         program.environment.extend(self.logs.variables(&plan.executor));
-        Ok(program)
+        Ok(self.with_passwords(program))
+    }
+
+    /// The program with the passwords of its files, unless it brings its own. Source: Spark Worker, 4.0.1.
+    fn with_passwords(&self, mut program: Command) -> Command {
+        for (name, password) in &self.passwords {
+            let variable = program.environment.entry(name.clone());
+            variable.or_insert_with(|| password.reveal().to_owned());
+        }
+        program
     }
 }
 
@@ -121,7 +133,7 @@ impl Java {
             memory: plan.memory.0,
             resources_file: driver_resources_file(plan, work)?,
         };
-        Ok(driver::program(driver, &installation, &place, &inherited()))
+        Ok(self.with_passwords(driver::program(driver, &installation, &place, &inherited())))
     }
 }
 

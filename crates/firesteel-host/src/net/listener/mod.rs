@@ -113,15 +113,19 @@ impl Listener {
         self.conversations.clone()
     }
 
-    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them. These
-    /// connections go to the receiver of the channel, and wait while the channel is full.
+    /// Also accepts connections of another protocol, which begin with one of these bytes. The owner does not see them.
+    /// These connections go to the receiver of the channel, and wait while the channel is full.
     #[must_use]
-    pub fn also_receive(mut self, first: u8, connections: mpsc::Sender<OtherProtocolConnection>) -> Self {
-        self.other_protocol_route = Some(OtherProtocolRoute { first, connections });
+    pub fn also_receive(
+        mut self,
+        firsts: &'static [u8],
+        connections: mpsc::Sender<OtherProtocolConnection>,
+    ) -> Self {
+        self.other_protocol_route = Some(OtherProtocolRoute { firsts, connections });
         self
     }
 
-    /// The byte and channel that [`also_receive`](Self::also_receive) set.
+    /// The bytes and channel that [`also_receive`](Self::also_receive) set.
     pub(super) fn other_protocol_route(&self) -> Option<OtherProtocolRoute> {
         self.other_protocol_route.clone()
     }

@@ -129,7 +129,10 @@ impl<E: Send + 'static> Shared<E> {
             Some(Err(error)) => return log_failed(remote, &error, lines),
         };
         occupant.has_spoken();
-        if let Some(room) = other_protocol_route.as_ref().filter(|room| first == Some(room.first)) {
+        if let Some(room) = other_protocol_route
+            .as_ref()
+            .filter(|room| first.is_some_and(|first| room.firsts.contains(&first)))
+        {
             let receiving = reception.receive(room, stream, remote, occupant);
             self.stop.run_until_cancelled(receiving).await;
             return;

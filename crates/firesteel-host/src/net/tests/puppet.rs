@@ -175,7 +175,7 @@ impl Running {
         let role = ours.role();
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let (sender, connections) = mpsc::channel(1);
-        let listener = listener.also_receive(b'G', sender);
+        let listener = listener.also_receive(b"G", sender);
         let address = Address::new("127.0.0.1", listener.local().port());
         let mut context = Context::introduced(ours, limits, Clock::start());
         let accepted_roles =

@@ -102,9 +102,9 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
         Ok(()) => Ok(Exit::Done),
         Err(MasterError::Setting(error)) => Err(Failure::setting(&error)),
         Err(MasterError::State(error)) => Err(journal::failure(&error)),
-        Err(error @ (MasterError::Exposed(_) | MasterError::Http(HttpError::Tls(_)))) => {
-            Err(Failure::with(Exit::Configuration, &error))
-        }
+        Err(
+            error @ (MasterError::Exposed(_) | MasterError::Tls(_) | MasterError::Http(HttpError::Tls(_))),
+        ) => Err(Failure::with(Exit::Configuration, &error)),
         Err(
             error @ (MasterError::Listen(_)
             | MasterError::Http(_)

@@ -134,9 +134,10 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
         let exit = match &error {
             WorkerError::NoMaster { errors, .. } => Exit::Unanswered(connect_error::evidence(errors)),
             WorkerError::UnsoundHost { .. } => Exit::Usage,
-            WorkerError::Exposed(_) | WorkerError::Account { .. } | WorkerError::Http(HttpError::Tls(_)) => {
-                Exit::Configuration
-            }
+            WorkerError::Exposed(_)
+            | WorkerError::Account { .. }
+            | WorkerError::Tls(_)
+            | WorkerError::Http(HttpError::Tls(_)) => Exit::Configuration,
             WorkerError::WorkDirectory(_)
             | WorkerError::Listen(_)
             | WorkerError::Http(_)
