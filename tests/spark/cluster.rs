@@ -65,10 +65,14 @@ pub(crate) fn line_of(version: &str) -> &str {
     version.rsplit_once('.').expect("a release has three numbers").0
 }
 
-/// What `tests/spark/install` has made of a release.
-fn environment(version: &str) -> PathBuf {
+/// What `tests/spark/install` has made.
+pub(crate) fn environments() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
-    root.expect("the repository is there").join("target/sparks").join(version)
+    root.expect("the repository is there").join("target/sparks")
+}
+
+fn environment(version: &str) -> PathBuf {
+    environments().join(version)
 }
 
 pub(crate) fn app(name: &str) -> PathBuf {

@@ -9,7 +9,7 @@ use firesteel_testkit::{processes, run, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Driver, MAIN, SPARK, SparkCluster, executors_within};
+use crate::cluster::{Driver, MAIN, SPARK, SparkCluster, environments, executors_within};
 use crate::secrets::secret;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -90,12 +90,16 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/http/tls").join(name)
 }
 
-/// A durable Master with credentials and TLS, and a Worker of two cores.
+/// A durable Master with credentials and TLS, and a Worker of two cores. Its executors are confined to the files of the
+/// application and to what Spark and Python are.
 fn cluster(files: &Files<'_>) -> SparkCluster {
     let settings = files.of_master();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let passwords = ["keyStore", "trustStore"].map(|file| format!("spark.ssl.rpc.{file}Password={PASSWORD}"));
-    let of_worker = files.of_daemons().into_iter().chain(passwords);
+    let readable =
+        format!("firesteel.worker.readablePaths={},{}", files.0.display(), environments().display());
+    let confined = ["firesteel.worker.confined=true".to_owned(), readable];
+    let of_worker = files.of_daemons().into_iter().chain(passwords).chain(confined);
     let of_worker: Vec<String> = of_worker.flat_map(|setting| ["--conf".to_owned(), setting]).collect();
     let size = ["--cores", "2", "--memory", "8g"];
     let arguments: Vec<&str> = size.into_iter().chain(of_worker.iter().map(String::as_str)).collect();

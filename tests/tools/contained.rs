@@ -113,7 +113,7 @@ fn account() -> Account {
 }
 
 /// What a program tries, line by line. `$1` is the Worker's process, `$2` the directory of the cluster.
-const TRIES: &str = r#"
+pub(crate) const TRIES: &str = r#"
     echo "id $(id -u) $(id -G) $(id -un) $USER $LOGNAME $HOME"
     say() { if "$@" >/dev/null 2>&1; then echo "can $*"; else echo "cannot $*"; fi; }
     say test -w .

@@ -1,11 +1,12 @@
-//! Tests that need a program or a right of the machine: `mount`, groff, promtool, Prometheus, Python, Chromium, or
-//! another release of Firesteel. Where a component is missing its tests are shown as ignored, with the reason; where
-//! `FIRESTEEL_REQUIRE` names the component, or is `all`, they fail instead.
+//! Tests that need a program, a right or a kernel of the machine: `mount`, groff, promtool, Prometheus, Python,
+//! Chromium, or another release of Firesteel. Where a component is missing its tests are shown as ignored, with the
+//! reason; where `FIRESTEEL_REQUIRE` names the component, or is `all`, they fail instead.
 
 use std::process::ExitCode;
 
 use firesteel_testkit::component;
 
+mod confined;
 mod conformance;
 mod contained;
 mod escapes;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     firesteel_host::daemon::raise_open_files();
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [
+        confined::trials(),
         contained::trials(),
         escapes::trials(),
         full_disk::trials(),

@@ -238,6 +238,12 @@ table! {
     GAIN_PRIVILEGES: "firesteel.worker.gainPrivileges", [Worker], Value("false");
     /// Account under which executors and cluster drivers run, or * for that of their proven user; needs root.
     RUN_AS: "firesteel.worker.runAs", [Worker], Otherwise("the Worker's own");
+    /// Whether executors and cluster drivers read the system only, and write in directories of their own (Landlock).
+    CONFINED: "firesteel.worker.confined", [Worker], Value("false");
+    /// What confined programs may read, too: absolute paths, separated by commas.
+    READABLE_PATHS: "firesteel.worker.readablePaths", [Worker], Otherwise("none");
+    /// What confined programs may read and write, too: absolute paths, separated by commas.
+    WRITABLE_PATHS: "firesteel.worker.writablePaths", [Worker], Otherwise("none");
 
     /// Whether to remove the directories of what has ended (spark.worker.cleanup.*, firesteel.worker.cleanup.*).
     CLEANUP_ENABLED: "spark.worker.cleanup.enabled", [Worker], Value("true");

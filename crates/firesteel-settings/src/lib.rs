@@ -32,8 +32,8 @@ pub use application::{
     ApplicationSettings, CUDA, application_master, cluster_driver, description, listen, yarn,
 };
 pub use daemon::{
-    WorkerSettings, access_lists, allowed_peers, app_resources, http, master, pages, resources, rolling,
-    scheduling, shuffle_service, tls, token_key, worker,
+    ConfinementSettings, WorkerSettings, access_lists, allowed_peers, app_resources, http, master, pages,
+    resources, rolling, scheduling, shuffle_service, tls, token_key, worker,
 };
 pub use findings::property_effect;
 pub use key::Reader;

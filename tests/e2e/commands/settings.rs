@@ -66,8 +66,8 @@ fn nothing_starts_with_a_setting_that_asks_for_protection() {
         ("spark.authenticate=true", "only with firesteel.credentials.file"),
         ("spark.network.crypto.enabled=true", "only with firesteel.credentials.file"),
         ("spark.authenticate.enableSaslEncryption=true", "the old ciphers of SASL"),
-        ("spark.ssl.enabled=true", "Firesteel has TLS for its pages alone"),
-        ("spark.ssl.rpc.enabled=true", "Firesteel has TLS for its pages alone"),
+        ("spark.ssl.enabled=true", "Firesteel has TLS for its pages, by"),
+        ("spark.ssl.ui.enabled=true", "Firesteel has TLS for its pages, by"),
         ("spark.acls.enable=true", "Firesteel hides nothing from a cluster's users"),
         ("spark.ui.view.acls=ann", "Firesteel hides nothing from a cluster's users"),
         ("spark.modify.acls.groups=staff", "only with firesteel.credentials.file do users prove"),
@@ -78,6 +78,17 @@ fn nothing_starts_with_a_setting_that_asks_for_protection() {
             assert_eq!(done.code(), 78, "{setting} {done}");
             assert!(done.stderr.contains(setting) && done.stderr.contains(why), "{done}");
         }
+    }
+    // Daemons have TLS, with a certificate; Firesteel's own applications have another encryption.
+    let tls = conf("spark.ssl.rpc.enabled true\n");
+    for (arguments, words) in [
+        (commands[0], "spark.ssl.rpc.certChain is not set, which spark.ssl.rpc.enabled needs"),
+        (commands[1], "spark.ssl.rpc.certChain is not set, which spark.ssl.rpc.enabled needs"),
+        (commands[2], "spark.ssl.rpc.enabled=true"),
+        (commands[3], "only with firesteel.credentials.file"),
+    ] {
+        let done = run(firesteel().args(arguments).env("SPARK_CONF_DIR", tls.path()));
+        assert!(done.code() == 78 && done.stderr.contains(words), "{done}");
     }
     let secret = conf("spark.authenticate.secret hush-hush\n");
     let done = run(firesteel().args(["master", "--port", "0"]).env("SPARK_CONF_DIR", secret.path()));

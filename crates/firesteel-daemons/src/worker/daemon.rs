@@ -24,12 +24,14 @@ use super::accounts::Accounts;
 use super::cleanup::dead_workers::{self, DeadWorkers};
 use super::cleanup::executor_directories;
 use super::cleanup::scratch_directories::{ScratchDirectories, ScratchRoots};
+use super::confinement::Confinement;
 use super::directories::files::{self};
 use super::directories::work_directory::{UnusableDirectory, WorkDirectory};
 use super::java::spark_homes::SparkHomes;
 use super::java::{Java, LogUrls};
 use super::reaper::control_group::ControlGroups;
 use super::reaper::handle::Reapers;
+use super::reaper::restraint::{NotConfined, can_confine};
 use super::runner::RunnerContext;
 use super::shell::WorkerShell;
 use super::shuffle_service::{ShuffleService, ShuffleServiceError};
@@ -88,6 +90,11 @@ pub enum WorkerError {
     Http(#[from] HttpError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error("{}: {error}", keys::CONFINED)]
+    NotConfined {
+        #[from]
+        error: NotConfined,
+    },
     #[error("{}={name}: {error}", keys::RUN_AS)]
     Account { name: String, error: AccountError },
     /// The host name cannot be part of an id.
@@ -128,6 +135,10 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let listener = Listener::bind(address).await?;
     let (listener, arriving) = spark::at(listener, options.keyring.as_ref(), spark_tls.is_some());
     let ports = [(exposure::Port::Worker, listener.local().ip())];
+    let confinement = options.settings.confinement.as_ref();
+    if confinement.is_some() {
+        can_confine()?;
+    }
     let accounts = Accounts::of(options.settings.run_as.as_deref()).map_err(|error| {
         WorkerError::Account { name: options.settings.run_as.clone().unwrap_or_default(), error }
     })?;
@@ -212,6 +223,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let logs =
         LogUrls { links: options.settings.log_links.clone(), worker: web_address.clone(), id: id.clone() };
     let passwords = options.settings.spark_passwords.clone();
+    let confinement = confinement.map(|settings| Confinement::of(settings, &homes));
     let java = Java { homes, scratch: scratch.clone(), worker: reached.clone(), logs, passwords };
     let config = config(&options, &id, reached, &work, web_address);
     let runner_context = RunnerContext {
@@ -222,6 +234,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         reapers: reapers.clone(),
         accounts,
         limits: options.settings.limits,
+        confinement,
         rolling: options.settings.rolling,
         removed_bytes: Arc::default(),
         spark_secrets,
@@ -250,6 +263,9 @@ fn announce(
 ) {
     if *accounts != Accounts::Own {
         tracing::info!("executors and cluster drivers run {accounts}");
+    }
+    if options.settings.confinement.is_some() {
+        tracing::info!("executors and cluster drivers are confined ({})", keys::CONFINED);
     }
     if let Some(warning) = &options.settings.not_rolled {
         tracing::warn!("{warning}");

@@ -44,7 +44,9 @@ impl Run for DriverPlan {
     }
 
     fn prepare(&self, context: &RunnerContext, work: &WorkDirectory) -> Result<Prepared, NotStarted> {
-        let command = match SparkDriver::of(&self.command) {
+        let driver = SparkDriver::of(&self.command);
+        let is_java = driver.is_some();
+        let command = match driver {
             None => ChildCommand::filled(&self.command, context),
             Some(Ok(driver)) => context.java.driver_program(&driver, self, work)?.into(),
             Some(Err(unsound)) => {
@@ -55,7 +57,8 @@ impl Run for DriverPlan {
         let header = driver_header(&command.words, &variables);
         let Outputs { stdout, stderr } = work.prepare_driver(&self.driver, &header)?;
         let (directory, outputs) = (work.of_driver(&self.driver), OutputTargets::files(stdout, stderr));
-        Ok(Prepared { command, directory, variables, outputs, pipes: Vec::new() })
+        let own = vec![directory.clone()];
+        Ok(Prepared { command, is_java, directory, own, variables, outputs, pipes: Vec::new() })
     }
 
     fn started(&self, pid: u32) -> Event {

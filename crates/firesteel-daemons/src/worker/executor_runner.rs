@@ -1,6 +1,7 @@
 //! The ExecutorRunner: runs one executor's process, and handles its files and logs.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use firesteel_protocol::ids::ExecutorKey;
 use firesteel_protocol::messages::{LogAuthor, Stream, TaskDirectory};
 use firesteel_protocol::process::executor_command::ExecutorCommand;
 use firesteel_protocol::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
+use firesteel_spark::launch::EXECUTOR_DIRECTORIES;
 use firesteel_worker::{Event, ExecutorPlan, LastMeasurement};
 
 use super::cleanup::executor_directories;
@@ -63,12 +65,21 @@ impl Run for ExecutorPlan {
 
     fn prepare(&self, context: &RunnerContext, work: &WorkDirectory) -> Result<Prepared, NotStarted> {
         let RunnerContext { worker, java, .. } = context;
+        let mut own = vec![work.of_executor(&self.executor)];
+        let is_java = matches!(self.command, ExecutorCommand::Java(_));
         let command = match &self.command {
             ExecutorCommand::Program(command) => ChildCommand::filled(command, context),
-            ExecutorCommand::Java(command) => java.program(command, self, work)?.into(),
+            ExecutorCommand::Java(command) => {
+                let program = java.program(command, self, work)?;
+                own.extend(env::split_paths(&program.environment[EXECUTOR_DIRECTORIES]));
+                program.into()
+            }
         };
+        if !self.files.is_empty() {
+            own.push(work.files_of_app(&self.executor.app, worker));
+        }
         let asked = &command.words.environment;
-        let variables = environment::of(self, asked, worker, &work.of_executor(&self.executor));
+        let variables = environment::of(self, asked, worker, &own[0]);
         let outputs = work.prepare(&self.executor, &header(&command.words, &variables))?;
         work.link_files(&self.executor, worker, &self.files)?;
         let (outputs, pipes) = connect(outputs, &self.executor, context)?;
@@ -79,7 +90,7 @@ impl Run for ExecutorPlan {
                 byte_text::path(path)
             }
         };
-        Ok(Prepared { command, directory, variables, outputs, pipes })
+        Ok(Prepared { command, is_java, directory, own, variables, outputs, pipes })
     }
 
     fn started(&self, pid: u32) -> Event {

@@ -5,7 +5,7 @@
 //!   `stderr`.
 //! - [`driver_runner`]: one process of a cluster driver; `runner`: the common implementation of both runners.
 //! - [`mod@reaper`]: the process between the Worker and one of these, which ends all of their processes.
-//! - [`accounts`]: the accounts under which these run.
+//! - [`accounts`]: the accounts under which these run; [`confinement`]: what they reach.
 //! - [`java`]: Spark's executors, which are Java classes, and the installation of Spark that runs them.
 //! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
 //! - [`directories`]: the directories of executors, the files of applications, and the removal of both.
@@ -39,6 +39,7 @@
 pub mod accounts;
 pub mod capacity;
 pub mod cleanup;
+pub mod confinement;
 pub mod daemon;
 pub mod directories;
 pub mod driver_runner;

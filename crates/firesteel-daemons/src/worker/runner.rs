@@ -22,6 +22,7 @@ use firesteel_worker::{Event, LastMeasurement, Limits};
 use tokio::sync::mpsc;
 
 use super::accounts::Accounts;
+use super::confinement::Confinement;
 use super::java::Java;
 use super::log::{Appender, RemovedBytesTable, Roller};
 use super::reaper::control_group::GroupLimits;
@@ -44,6 +45,8 @@ pub struct RunnerContext {
     pub reapers: Reapers,
     pub accounts: Accounts,
     pub limits: Limits,
+    /// What programs reach. `None`: they are not confined.
+    pub confinement: Option<Confinement>,
     /// How the logs of executors are rolled; `None` if they are not rolled.
     pub rolling: Option<Rolling>,
     pub removed_bytes: Arc<RemovedBytesTable>,
@@ -115,7 +118,11 @@ pub(super) trait Run: Send + Sync + 'static {
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) command: ChildCommand,
+    /// Whether the command starts a JVM.
+    pub(super) is_java: bool,
     pub(super) directory: PathBuf,
+    /// The directories of the process, the one that it has alone first, and those of its application.
+    pub(super) own: Vec<PathBuf>,
     /// All variables that the process gets in addition to the Worker's variables.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) outputs: OutputTargets,
@@ -168,14 +175,19 @@ async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Sta
     let (plan, at) = (Arc::clone(what), Arc::clone(context));
     let preparing = tokio::task::spawn_blocking(move || {
         let account = at.accounts.of_program(plan.environment())?;
-        let prepared = plan.prepare(&at, &at.work.of_account(account.clone()))?;
-        Ok::<_, NotStarted>((account, prepared))
+        let work = at.work.of_account(account.clone());
+        let mut prepared = plan.prepare(&at, &work)?;
+        let reach = match &at.confinement {
+            None => None,
+            Some(confinement) => Some(confinement.confine(&mut prepared, &work)?),
+        };
+        Ok::<_, NotStarted>((account, reach, prepared))
     });
-    let (account, prepared) = preparing.await.expect("preparing a process does not panic")?;
-    let Prepared { command, directory, variables, outputs, pipes } = prepared;
+    let (account, reach, prepared) = preparing.await.expect("preparing a process does not panic")?;
+    let Prepared { command, directory, variables, outputs, pipes, .. } = prepared;
     let ChildCommand { words: Command { program, arguments, environment: _ }, is_own } = command;
     let limits = GroupLimits::of(context.limits, what.granted());
-    let program = Program { path: program, is_own, arguments, variables, account, limits };
+    let program = Program { path: program, is_own, arguments, variables, account, limits, reach };
     let reaper = context.reapers.start(&what.name(), program, &directory, &outputs).await?;
     // The Worker's copies of the pipes' write ends would keep the logs open.
     drop(outputs);

@@ -24,4 +24,4 @@ pub mod token_key;
 pub mod worker;
 mod zookeeper_url;
 
-pub use worker::WorkerSettings;
+pub use worker::{ConfinementSettings, WorkerSettings};

@@ -20,6 +20,14 @@ use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Properties, SettingError, keys};
 
+/// What confined programs reach, beside the system and their own directories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfinementSettings {
+    pub readable: Vec<PathBuf>,
+    /// Also readable.
+    pub writable: Vec<PathBuf>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerSettings {
     pub max_registration_retries: u32,
@@ -30,6 +38,8 @@ pub struct WorkerSettings {
     pub may_gain_privileges: bool,
     /// The account of executors and cluster drivers. `None`: the Worker's own.
     pub run_as: Option<String>,
+    /// What programs reach. `None`: they are not confined.
+    pub confinement: Option<ConfinementSettings>,
     /// Whether the Worker may listen without credentials at addresses that other machines reach.
     pub is_insecure: bool,
     /// Whether connections of Spark's executors must be encrypted.
@@ -75,6 +85,7 @@ impl WorkerSettings {
             control_groups: properties.boolean(keys::CONTROL_GROUPS)?.unwrap_or(true),
             may_gain_privileges: properties.boolean(keys::GAIN_PRIVILEGES)?.unwrap_or(false),
             run_as: properties.get(keys::RUN_AS).filter(|name| !name.is_empty()).map(str::to_owned),
+            confinement: confinement(properties)?,
             is_insecure: properties.boolean(keys::INSECURE)?.unwrap_or(false),
             encrypted_spark: super::master::encrypted_spark(properties)?,
             spark_tls: RpcTlsSettings::of(properties, Reader::Worker)?,
@@ -121,6 +132,20 @@ fn paths(properties: &Properties, key: &str) -> Result<Vec<PathBuf>, SettingErro
     Ok(properties.read(key, "absolute paths, separated by commas", read)?.unwrap_or_default())
 }
 
+fn confinement(properties: &Properties) -> Result<Option<ConfinementSettings>, SettingError> {
+    let readable = paths(properties, keys::READABLE_PATHS)?;
+    let writable = paths(properties, keys::WRITABLE_PATHS)?;
+    if properties.boolean(keys::CONFINED)? != Some(true) {
+        return Ok(None);
+    }
+    if properties.boolean(keys::GAIN_PRIVILEGES)? == Some(true) {
+        // The kernel confines only those who cannot.
+        properties
+            .read(keys::GAIN_PRIVILEGES, "false where firesteel.worker.confined is set", |_| None::<bool>)?;
+    }
+    Ok(Some(ConfinementSettings { readable, writable }))
+}
+
 fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
     let cleanup = Cleanup {
         interval: properties
@@ -142,11 +167,12 @@ mod tests {
     use super::*;
     use crate::daemon::rolling::{Compression, Strategy};
 
+    fn parsed(pairs: &[&str]) -> Result<WorkerSettings, SettingError> {
+        WorkerSettings::of(&Properties::parse(pairs.iter().copied()).expect("they are pairs"))
+    }
+
     #[test]
     fn every_key_reaches_its_field() {
-        let parsed = |pairs: &[&str]| {
-            WorkerSettings::of(&Properties::parse(pairs.iter().copied()).expect("they are pairs"))
-        };
         let defaults = WorkerSettings {
             max_registration_retries: 16,
             kill_grace: Duration::from_secs(10),
@@ -154,6 +180,7 @@ mod tests {
             control_groups: true,
             may_gain_privileges: false,
             run_as: None,
+            confinement: None,
             is_insecure: false,
             encrypted_spark: false,
             spark_tls: None,
@@ -184,6 +211,7 @@ mod tests {
             control_groups: false,
             may_gain_privileges: true,
             run_as: Some("spark".to_owned()),
+            confinement: None,
             is_insecure: true,
             encrypted_spark: true,
             spark_tls: None,
@@ -238,5 +266,24 @@ mod tests {
         assert_eq!(parsed(&pairs), Ok(set));
         let never = WorkerSettings { cleanup: None, ..defaults };
         assert_eq!(parsed(&["spark.worker.cleanup.enabled=false"]), Ok(never));
+    }
+
+    #[test]
+    fn confined_programs_gain_no_privileges() {
+        let confined = "firesteel.worker.confined=true";
+        let paths = ["firesteel.worker.readablePaths=/data", "firesteel.worker.writablePaths=/tmp, /scratch"];
+        let of = |pairs: &[&str]| parsed(pairs).map(|settings| settings.confinement);
+        assert_eq!(of(&paths), Ok(None));
+        assert_eq!(of(&[confined]), Ok(Some(ConfinementSettings::default())));
+        let settings = ConfinementSettings {
+            readable: vec!["/data".into()],
+            writable: vec!["/tmp".into(), "/scratch".into()],
+        };
+        assert_eq!(of(&[confined, paths[0], paths[1]]), Ok(Some(settings)));
+        for wrong in ["firesteel.worker.readablePaths=data", "firesteel.worker.gainPrivileges=true"] {
+            let key = wrong.split_once('=').expect("a pair").0;
+            let error = of(&[confined, wrong]).expect_err(wrong).to_string();
+            assert!(error.contains(key), "{error}");
+        }
     }
 }

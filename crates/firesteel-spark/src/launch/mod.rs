@@ -22,6 +22,9 @@ use installation::{Installation, Variables, has_secret};
 /// The variable with the search path of the system's libraries.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
+/// The variable with the scratch directories of an executor, separated by colons.
+pub const EXECUTOR_DIRECTORIES: &str = "SPARK_EXECUTOR_DIRS";
+
 /// The values that a Worker fills into the command of an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executor {
@@ -62,7 +65,7 @@ pub fn program(
         arguments.extend(["--resourcesFile".to_owned(), file.clone()]);
     }
     let mut environment = environment(command, installation, variables);
-    environment.insert("SPARK_EXECUTOR_DIRS".to_owned(), executor.directories.join(":"));
+    environment.insert(EXECUTOR_DIRECTORIES.to_owned(), executor.directories.join(":"));
     Command { program: variables.java(), arguments, environment }
 }
 

@@ -93,6 +93,7 @@ impl Rig {
         };
         let context = Arc::new(RunnerContext {
             accounts: Accounts::Own,
+            confinement: None,
             limits: Limits::default(),
             introduction: Introduction::new(Role::Worker, worker.as_str()),
             worker,

@@ -46,6 +46,11 @@ impl SparkHomes {
         Self { homes, configuration: variable(SPARK_CONF_DIR) }
     }
 
+    /// The paths of the installations, and of their configuration.
+    pub(in crate::worker) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.homes.iter().chain(&self.configuration).map(PathBuf::as_path)
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.homes.is_empty()

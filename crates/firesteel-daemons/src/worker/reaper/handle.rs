@@ -25,6 +25,7 @@ use tokio_util::task::TaskTracker;
 use super::COMMAND;
 use super::control_group::{ControlGroup, ControlGroups, GroupLimits};
 use super::message::{self, Start, Started, StartedProcess};
+use crate::worker::confinement::Reach;
 use crate::worker::environment;
 use crate::worker::runner::OutputTargets;
 
@@ -63,6 +64,8 @@ pub(in crate::worker) struct Program {
     pub(in crate::worker) account: Option<Account>,
     /// The limits of the program, if it has a control group.
     pub(in crate::worker) limits: GroupLimits,
+    /// What the program reaches. `None`: it is not confined.
+    pub(in crate::worker) reach: Option<Reach>,
 }
 
 /// A reaper, and the process that it has started.
@@ -110,7 +113,7 @@ impl Reapers {
         directory: &Path,
         outputs: &OutputTargets,
     ) -> Result<Reaper, NotStarted> {
-        let Program { path, is_own, arguments, variables, account, limits } = program;
+        let Program { path, is_own, arguments, variables, account, limits, reach } = program;
         let control_group = self.control_groups.as_ref().and_then(|groups| groups.of(name, &limits));
         let directory = byte_text::of_os(directory);
         let mut line = self.start_process(name, outputs)?;
@@ -125,6 +128,7 @@ impl Reapers {
             account,
             control_group,
             may_gain_privileges,
+            reach,
         };
         let first = match line.stream.write_all(&message::bytes(&start)).await {
             Ok(()) => message::next::<Started>(&mut line.stream).await,

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::control_group::ControlGroup;
+use crate::worker::confinement::Reach;
 
 /// The process that a reaper starts. Texts stand for bytes, as in [`byte_text`](firesteel_protocol::byte_text).
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub(super) struct Start {
     pub(super) control_group: Option<ControlGroup>,
     /// Whether programs may gain privileges, for example by sudo.
     pub(super) may_gain_privileges: bool,
+    /// What the process reaches. `None`: it is not confined.
+    pub(super) reach: Option<Reach>,
 }
 
 pub(super) type Started = Result<StartedProcess, NotStarted>;

@@ -29,7 +29,7 @@ pub mod control_group;
 pub mod handle;
 mod message;
 pub mod process;
-mod restraint;
+pub mod restraint;
 
 /// The command with which a Worker starts a reaper: `firesteel __reaper <executor>`.
 pub const COMMAND: &str = "__reaper";

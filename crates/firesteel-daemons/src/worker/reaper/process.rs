@@ -14,7 +14,7 @@ use firesteel_host::own_program::OwnProgram;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::{children, start};
 use firesteel_protocol::byte_text;
-use firesteel_protocol::process::{ExitStatus, NotStarted, Signal, StartStep};
+use firesteel_protocol::process::{ExitStatus, NotStarted, Signal, StartFailure, StartStep};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -54,7 +54,17 @@ pub fn run() -> io::Result<()> {
     };
     // A child inherits the mask of signals.
     inherited.thread_set_mask()?;
-    let spawned = restraint::killed_first(|| spawn(start));
+    let spawned = restraint::killed_first(|| match start.reach.take() {
+        None => spawn(start),
+        Some(reach) => {
+            let program = start.program.clone();
+            let spawned = restraint::confined(&reach, || spawn(start));
+            spawned.unwrap_or_else(|error| {
+                let failure = StartFailure { step: StartStep::Program, error: format!("{program}: {error}") };
+                Err(failure.into())
+            })
+        }
+    });
     SigSet::all().thread_set_mask()?;
     // While this process was in the control group, the child was started in it.
     let left = control_group.as_ref().map_or(Ok(()), ControlGroup::leave);

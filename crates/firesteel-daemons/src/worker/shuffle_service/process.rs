@@ -158,6 +158,7 @@ impl Process {
             arguments: command.arguments.clone(),
             variables,
             account: None,
+            reach: None,
         };
         let started = reapers.start(NAME, program, &directory.0, &OutputTargets { stdout, stderr }).await;
         let reaper = started.map_err(|NotStarted { failure, .. }| failure.error)?;

@@ -161,7 +161,8 @@ impl Daemon<'_> {
 
     /// What Spark's applications prove and hide.
     fn spark(&mut self) -> Result<(), SettingError> {
-        if !self.has_credentials() {
+        // TLS encrypts everything.
+        if !self.has_credentials() || self.properties.boolean(keys::RPC_TLS)? == Some(true) {
             return Ok(());
         }
         let (what, remedy) = match encrypted_spark(self.properties)? {
@@ -246,13 +247,18 @@ impl Daemon<'_> {
             let what = "it runs as root, and so do the programs of all applications";
             self.find(Grade::Open, what, format!("{}=*, or a user of its own", keys::RUN_AS));
         }
-        let (whose, can) = match settings.run_as.as_deref() {
-            Some("*") => ("of a user run under one account", "can read each other's files"),
-            Some(_) => ("of all users run under one account", "can read each other's files"),
-            None => ("run under the Worker's account", "can read each other's files, and its credentials"),
-        };
-        let remedy = format!("{}=* gives each user an account", keys::RUN_AS);
-        self.find(Grade::Weak, format!("programs {whose}, and {can}"), remedy);
+        // Confined programs reach no file of others.
+        if settings.confinement.is_none() {
+            let (whose, can) = match settings.run_as.as_deref() {
+                Some("*") => ("of a user run under one account", "can read each other's files"),
+                Some(_) => ("of all users run under one account", "can read each other's files"),
+                None => {
+                    ("run under the Worker's account", "can read each other's files, and its credentials")
+                }
+            };
+            let remedy = format!("{}=true, or {}=* gives each user an account", keys::CONFINED, keys::RUN_AS);
+            self.find(Grade::Weak, format!("programs {whose}, and {can}"), remedy);
+        }
         if settings.may_gain_privileges {
             let what = "programs can gain privileges, for example by sudo";
             self.find(Grade::Weak, what, format!("{}=false", keys::GAIN_PRIVILEGES));
@@ -367,6 +373,7 @@ mod tests {
             ),
             (Master, &[&*secured], closed, &[], Weak, "in the clear (SASL)"),
             (Worker, &[&*secured], closed, &[], Weak, "in the clear (SASL)"),
+            (Worker, &[&*secured], &["spark.ssl.rpc.enabled=true"], &[], Weak, "in the clear (SASL)"),
             (Master, &[&*secured], &["spark.master.ui.port=none"], there, Weak, "the password of the pages"),
             (Master, &[&*secured, rest], &["spark.master.rest.host=127.0.0.1"], there, Weak, "of REST"),
             (
@@ -386,6 +393,7 @@ mod tests {
                 "reaches ZooKeeper",
             ),
             (Worker, &[], &["firesteel.worker.runAs=nobody"], &[], Weak, "and its credentials"),
+            (Worker, &[], &["firesteel.worker.confined=true"], &[], Weak, "and its credentials"),
             (
                 Worker,
                 &["firesteel.worker.runAs=nobody"],

@@ -137,6 +137,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
             WorkerError::Exposed(_)
             | WorkerError::Account { .. }
             | WorkerError::Tls(_)
+            | WorkerError::NotConfined { .. }
             | WorkerError::Http(HttpError::Tls(_)) => Exit::Configuration,
             WorkerError::WorkDirectory(_)
             | WorkerError::Listen(_)
