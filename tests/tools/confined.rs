@@ -20,7 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     LANDLOCK.trials(&[
         ("confined::an_executor_reaches_the_system_and_its_own_directories_only", executor),
         ("confined::a_cluster_driver_reaches_the_system_and_its_own_directory_only", cluster_driver),
-        ("confined::a_path_that_is_not_there_is_named", missing),
+        ("confined::a_path_that_is_not_there_or_has_a_secret_is_named", refused),
     ])
 }
 
@@ -31,12 +31,14 @@ fn cluster() -> Cluster {
     for name in ["data", "out"] {
         fs::create_dir(path(name)).expect("there is room");
     }
-    for name in ["data/table", "credentials"] {
+    for name in ["data/table", "data/key", "credentials"] {
         fs::write(path(name), "1").expect("there is room");
     }
     let readable = format!("firesteel.worker.readablePaths={}", path("data").display());
     let writable = format!("firesteel.worker.writablePaths={}", path("out").display());
-    let confined = ["--conf", CONFINED, "--conf", &readable, "--conf", &writable];
+    // A file with a secret of the Worker's, where programs may read.
+    let key = format!("spark.ssl.standalone.privateKey={}", path("data/key").display());
+    let confined = ["--conf", CONFINED, "--conf", &readable, "--conf", &writable, "--conf", &key];
     Cluster::plan().worker(&["--cores", "2", "--memory", "2g"]).worker(&confined).start_in(directory, 1)
 }
 
@@ -46,6 +48,8 @@ const CONFINED: &str = "firesteel.worker.confined=true";
 const MORE: &str = r#"
     say touch "$TMPDIR/made"
     say cat "$2/data/table"
+    say ls "$2/data"
+    say cat "$2/data/key"
     say touch "$2/data/made"
     say touch "$2/out/made"
     say touch "/tmp/made-by-$FIRESTEEL_WORKER_ID"
@@ -85,10 +89,11 @@ fn executor() {
         "cat given".to_owned(),
         format!("touch {}/tmp/made", own.display()),
         format!("cat {directory}/data/table"),
+        format!("ls {directory}/data"),
         format!("touch {directory}/out/made"),
         format!("{} --version", firesteel_testkit::binary()),
     ];
-    assert_eq!(could(&output, 10), expected, "{output}");
+    assert_eq!(could(&output, 11), expected, "{output}");
     // Firesteel's own executors, too, and the files of an application.
     let map = ["map", "--executor-cores", "1", "--files", &files, "--", "sh", "-c"];
     let mapped =
@@ -105,15 +110,20 @@ fn cluster_driver() {
         text.ends_with("--version\n").then_some(text)
     });
     // It has no file.
-    assert_eq!(could(&output, 11).len(), 7, "{output}");
+    assert_eq!(could(&output, 12).len(), 8, "{output}");
 }
 
-fn missing() {
-    let writable = "firesteel.worker.writablePaths=/no/such/directory";
-    let confined = ["--cores", "1", "--memory", "1g", "--conf", CONFINED, "--conf", writable];
-    let cluster =
-        Cluster::plan().properties(&["spark.deploy.maxExecutorRetries=1"]).worker(&confined).start(1);
-    let refused = cluster.ask(&["launch", "--num-executors", "1", "--executor-cores", "1", "--", "true"]);
-    let words = "confined programs are to reach /no/such/directory: ";
-    assert!(refused.code() != 0 && refused.stdout.contains(words), "{refused}");
+fn refused() {
+    let key = "spark.ssl.standalone.privateKey=/etc/passwd";
+    for (path, why) in
+        [("/no/such/directory", "failed to open"), ("/etc", "the Worker keeps secrets in /etc/passwd")]
+    {
+        let writable = format!("firesteel.worker.writablePaths={path}");
+        let settings = ["--conf", CONFINED, "--conf", &writable, "--conf", key];
+        let plan = Cluster::plan().properties(&["spark.deploy.maxExecutorRetries=1"]);
+        let cluster = plan.worker(&["--cores", "1", "--memory", "1g"]).worker(&settings).start(1);
+        let refused = cluster.ask(&["launch", "--num-executors", "1", "--executor-cores", "1", "--", "true"]);
+        let words = format!("confined programs are to reach {path}: {why}");
+        assert!(refused.code() != 0 && refused.stdout.contains(&words), "{refused}");
+    }
 }

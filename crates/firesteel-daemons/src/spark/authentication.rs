@@ -220,6 +220,7 @@ impl SparkTls {
     async fn begin(&self, connection: OtherProtocolConnection, lease: Lease) -> Result<Frames, NotProven> {
         if !begins_tls(&connection.stream).await.map_err(NotProven::Tls)? {
             let mut frames = Frames::of(connection, lease);
+            frames.set_longest(LONGEST_FRAME);
             let first = next(&mut frames).await?;
             refuse(&first, NotProven::InTheClear.to_string(), &mut frames).await;
             return Err(NotProven::InTheClear);

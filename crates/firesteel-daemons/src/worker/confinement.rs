@@ -46,6 +46,8 @@ pub struct Reach {
     pub readable: Vec<String>,
     /// What it reads, executes and writes.
     pub writable: Vec<String>,
+    /// The files that it does not reach, wherever they are.
+    pub hidden: Vec<String>,
 }
 
 /// What all confined programs of a Worker reach.
@@ -61,7 +63,12 @@ impl Confinement {
         let installed = homes.paths().map(Path::to_path_buf).chain(java).collect::<Vec<_>>();
         let mut system: Vec<String> = SYSTEM.map(str::to_owned).into();
         system.extend(texts(&installed));
-        Self(Reach { system, readable: texts(&settings.readable), writable: texts(&settings.writable) })
+        // The kernel knows files by where they are, whichever links lead there.
+        let hidden =
+            settings.hidden.iter().map(|file| fs::canonicalize(file).unwrap_or_else(|_| file.clone()));
+        let hidden = texts(&hidden.collect::<Vec<_>>());
+        let (readable, writable) = (texts(&settings.readable), texts(&settings.writable));
+        Self(Reach { system, readable, writable, hidden })
     }
 
     /// Lets a program keep its temporary files in its own directory, and returns what it reaches.

@@ -1,6 +1,6 @@
 //! The settings of a Worker, from properties.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,9 +16,10 @@ use super::rolling::{self, NotRolled};
 use super::shuffle_service::{self, ShuffleServiceSettings};
 use super::tls::{self, RpcTlsSettings};
 use crate::key::Reader;
+use crate::secrets::is_secret;
 use crate::values::duration::Unit;
 use crate::values::size;
-use crate::{Properties, SettingError, keys};
+use crate::{Origin, Properties, SettingError, keys};
 
 /// What confined programs reach, beside the system and their own directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct ConfinementSettings {
     pub readable: Vec<PathBuf>,
     /// Also readable.
     pub writable: Vec<PathBuf>,
+    /// Files with secrets of the Worker, which they never reach.
+    pub hidden: BTreeSet<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -143,7 +146,14 @@ fn confinement(properties: &Properties) -> Result<Option<ConfinementSettings>, S
         properties
             .read(keys::GAIN_PRIVILEGES, "false where firesteel.worker.confined is set", |_| None::<bool>)?;
     }
-    Ok(Some(ConfinementSettings { readable, writable }))
+    let key_files = [keys::CREDENTIALS_FILE, keys::TLS_PRIVATE_KEY, keys::RPC_TLS_PRIVATE_KEY];
+    let key_files = key_files.into_iter().filter_map(|key| properties.get(key)).map(byte_text::path);
+    let with_secrets = properties.each().filter_map(|(name, property)| match &property.origin {
+        Origin::File { path, .. } if is_secret(name) => Some(path.to_path_buf()),
+        _ => None,
+    });
+    let hidden = key_files.chain(with_secrets).collect();
+    Ok(Some(ConfinementSettings { readable, writable, hidden }))
 }
 
 fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
@@ -278,8 +288,11 @@ mod tests {
         let settings = ConfinementSettings {
             readable: vec!["/data".into()],
             writable: vec!["/tmp".into(), "/scratch".into()],
+            hidden: ["/etc/credentials".into(), "/etc/key.pem".into()].into(),
         };
-        assert_eq!(of(&[confined, paths[0], paths[1]]), Ok(Some(settings)));
+        let secrets =
+            ["firesteel.credentials.file=/etc/credentials", "spark.ssl.rpc.privateKey=/etc/key.pem"];
+        assert_eq!(of(&[confined, paths[0], paths[1], secrets[0], secrets[1]]), Ok(Some(settings)));
         for wrong in ["firesteel.worker.readablePaths=data", "firesteel.worker.gainPrivileges=true"] {
             let key = wrong.split_once('=').expect("a pair").0;
             let error = of(&[confined, wrong]).expect_err(wrong).to_string();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use firesteel_protocol::byte_text;
@@ -48,6 +49,8 @@ pub enum NotConfined {
     Kernel(#[from] RulesetError),
     #[error("confined programs are to reach {path}: {error}")]
     Path { path: String, error: String },
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
 }
 
 /// Checks that the kernel can confine programs.
@@ -69,7 +72,10 @@ pub(super) fn confined<T: Send>(reach: &Reach, start: impl FnOnce() -> T + Send)
         rules.restrict_self()?;
         Ok(start())
     };
-    thread::scope(|scope| scope.spawn(on_thread).join()).expect("starting a process does not panic")
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, on_thread).map_err(NotConfined::Thread)?;
+        thread.join().expect("starting a process does not panic")
+    })
 }
 
 /// Of an old kernel as many rights as it knows.
@@ -88,24 +94,117 @@ fn rules(reach: &Reach) -> Result<RulesetCreated, NotConfined> {
     // Devices are written, but none is made.
     let device = read | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
     let write = AccessFs::from_all(ABI::V6);
+    let hidden: Vec<PathBuf> = reach.hidden.iter().map(|path| byte_text::path(path)).collect();
     let mut rules = ruleset()?;
     let add = |rules: RulesetCreated, fd: PathFd, access: BitFlags<AccessFs>| {
         rules.add_rule(PathBeneath::new(fd, access))
     };
     // The Worker's own program, whatever has become of its path.
     for path in reach.system.iter().map(String::as_str).chain(["/proc/self/exe"]) {
-        if let Ok(fd) = PathFd::new(byte_text::path(path)) {
-            rules = add(rules, fd, if path == "/dev" { device } else { read })?;
+        for (path, part) in visible(&byte_text::path(path), &hidden) {
+            if let Ok(fd) = PathFd::new(&path) {
+                rules = match part {
+                    Part::Whole if path == Path::new("/dev") => add(rules, fd, device)?,
+                    Part::Whole => add(rules, fd, read)?,
+                    Part::Names => add(rules, fd, AccessFs::ReadDir.into())?,
+                };
+            }
         }
     }
-    for (paths, access) in [(&reach.readable, read), (&reach.writable, write)] {
-        for path in paths {
-            let not_there = |error: landlock::PathFdError| NotConfined::Path {
-                path: path.clone(),
-                error: error.to_string(),
-            };
-            rules = add(rules, PathFd::new(byte_text::path(path)).map_err(not_there)?, access)?;
+    let opened = |path: &Path| {
+        let named = || path.display().to_string();
+        PathFd::new(path).map_err(|error| NotConfined::Path { path: named(), error: error.to_string() })
+    };
+    for path in &reach.readable {
+        for (path, part) in visible(&byte_text::path(path), &hidden) {
+            let access = if part == Part::Whole { read } else { AccessFs::ReadDir.into() };
+            rules = add(rules, opened(&path)?, access)?;
         }
+    }
+    for path in &reach.writable {
+        let path = byte_text::path(path);
+        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if let Some(hidden) = hidden.iter().find(|hidden| hidden.starts_with(&real)) {
+            let error = format!("the Worker keeps secrets in {}", hidden.display());
+            return Err(NotConfined::Path { path: path.display().to_string(), error });
+        }
+        rules = add(rules, opened(&path)?, write)?;
     }
     Ok(rules)
+}
+
+/// What is seen of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The directory with everything in it, also what is made there later; or a file.
+    Whole,
+    /// Only the names of what is in the directory and below.
+    Names,
+}
+
+/// What is seen of this path where some files are hidden. Of a directory with a hidden file that is each of the other
+/// files in it, but none that a link leads to: whoever follows a link needs what it leads to.
+fn visible(path: &Path, hidden: &[PathBuf]) -> Vec<(PathBuf, Part)> {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if hidden.contains(&real) {
+        return Vec::new();
+    }
+    if !hidden.iter().any(|hidden| hidden.starts_with(&real)) {
+        return vec![(path.to_owned(), Part::Whole)];
+    }
+    let entries = fs::read_dir(&real).into_iter().flatten().flatten();
+    let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    let below = entries.flat_map(|entry| visible(&entry.path(), hidden));
+    below.chain([(real, Part::Names)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn of_a_directory_with_a_hidden_file_all_others_are_seen() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let root = fs::canonicalize(scratch.path()).expect("it is there");
+        let path = |name: &str| root.join(name);
+        for name in ["a/b", "a/c"] {
+            fs::create_dir_all(path(name)).expect("there is room");
+        }
+        for name in ["a/b/secret", "a/b/other", "a/d"] {
+            fs::write(path(name), "").expect("there is room");
+        }
+        symlink(path("a/b"), path("a/c/link")).expect("there is room");
+        symlink(&root, path("a/up")).expect("there is room");
+        let seen = |of: &str, hidden: &[&str]| {
+            let hidden: Vec<PathBuf> = hidden.iter().map(|name| path(name)).collect();
+            let mut seen = visible(&path(of), &hidden);
+            seen.sort_by(|(one, _), (other, _)| one.cmp(other));
+            seen
+        };
+        assert_eq!(seen("a", &[]), [(path("a"), Part::Whole)]);
+        assert_eq!(
+            seen("a", &["elsewhere", "a/b/secretary/x"]),
+            [
+                (path("a"), Part::Names),
+                (path("a/b"), Part::Names),
+                (path("a/b/other"), Part::Whole),
+                (path("a/b/secret"), Part::Whole),
+                (path("a/c"), Part::Whole),
+                (path("a/d"), Part::Whole),
+            ]
+        );
+        let others = [
+            (path("a"), Part::Names),
+            (path("a/b"), Part::Names),
+            (path("a/b/other"), Part::Whole),
+            (path("a/c"), Part::Whole),
+            (path("a/d"), Part::Whole),
+        ];
+        assert_eq!(seen("a", &["a/b/secret"]), others);
+        assert_eq!(seen("a/b/secret", &["a/b/secret"]), []);
+        // A link that is named counts as where it leads.
+        assert_eq!(seen("a/c/link", &["a/b/secret"]), others[1..3]);
+    }
 }
