@@ -58,6 +58,7 @@ fn held() {
         "memory.max: 469762048",
         "memory.oom.group: 1",
         "pids.max: 30",
+        "cpu.max: 200000 100000",
         "cpu.weight: 200",
         "exit code of what takes memory: 137",
         "the kernel ended it, because it needed more memory than its Worker allows: 448 MiB",

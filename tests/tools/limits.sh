@@ -18,7 +18,7 @@ until_true() { for _ in $(seq 100); do if "$@" >>"$OUT/waited" 2>&1; then return
 worker() {
     groups=/sys/fs/cgroup/$1
     sh -c "echo 0 >$groups/cgroup.procs; exec $FIRESTEEL worker $MASTER --port 0 --webui-port none -c 4 -m 1g -d $OUT/ram/work \
-        --conf firesteel.worker.memoryOverheadFactor=0.1 --conf firesteel.worker.maxThreads=30" >>"$OUT/worker.log" 2>&1 &
+        --conf firesteel.worker.memoryOverheadFactor=0.1 --conf firesteel.worker.maxThreads=30 --conf firesteel.worker.cpuQuota=true" >>"$OUT/worker.log" 2>&1 &
     worker=$!
     until_true sh -c "[ \$($FIRESTEEL status | grep -c ALIVE) = 1 ]"
 }
@@ -32,7 +32,7 @@ launch 2 'sleep 1000' &
 neighbour=$!
 until_true sh -c "grep -q . $groups/*/app-*/cgroup.procs"
 group=$(find $groups -name 'app-*')
-for file in memory.max memory.oom.group pids.max cpu.weight; do say "$file: $(cat "$group/$file")"; done
+for file in memory.max memory.oom.group pids.max cpu.max cpu.weight; do say "$file: $(cat "$group/$file")"; done
 
 launch 1 "dd if=/dev/zero of=$OUT/ram/much bs=4M count=150; sleep 1000"
 say "exit code of what takes memory: $?"

@@ -264,6 +264,8 @@ table! {
     MAX_THREADS: "firesteel.worker.maxThreads", [Worker], Otherwise("no limit");
     /// An executor or cluster driver whose output and scratch files are longer than this is killed.
     MAX_DISK_SIZE: "firesteel.worker.maxDiskSize", [Worker], Otherwise("no limit");
+    /// Whether an executor or cluster driver uses no more processor time than its granted cores (control groups).
+    CPU_QUOTA: "firesteel.worker.cpuQuota", [Worker], Value("false");
     /// Spark installations, separated by commas; a Spark executor uses the first one that matches its driver's release.
     SPARK_HOMES: "firesteel.worker.sparkHomes", [Worker], Otherwise("$SPARK_HOME");
     /// Directories for the scratch files of Spark's executors, separated by commas.

@@ -53,6 +53,9 @@ pub struct Limits {
     /// `firesteel.worker.maxDiskSize`: the total length of the files in its directory, and of its part of the
     /// application's scratch directories.
     pub disk: Option<MiB>,
+    /// `firesteel.worker.cpuQuota`: whether it uses no more processor time than the granted cores have. Only the kernel
+    /// can see to that.
+    pub is_held_to_cores: bool,
 }
 
 /// The least memory that an executor may use beyond the granted one. Spark on YARN, 4.0.1, adds as much.

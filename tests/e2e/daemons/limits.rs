@@ -105,3 +105,15 @@ fn an_application_waits_for_the_limit_of_its_user_and_is_told_which() {
         (app["name"] == "second" && app["executors_live"] == 1).then_some(())
     });
 }
+
+/// Only the kernel can hold a program to its cores, so a Worker does not start without that.
+#[test]
+fn a_worker_that_cannot_hold_programs_to_their_cores_does_not_start() {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let mut worker = firesteel();
+    worker.args(["worker", "--port", "0", "--webui-port", "none", "-c", "1", "-m", "1g", "--work-dir"]);
+    worker.arg(work.path()).args(["--conf", "firesteel.worker.controlGroups=false"]);
+    worker.args(["--conf", "firesteel.worker.cpuQuota=true", "spark://127.0.0.1:1"]);
+    let ended = run(&mut worker);
+    assert!(ended.code() == 78 && ended.stderr.contains("firesteel.worker.cpuQuota=true needs"), "{ended}");
+}

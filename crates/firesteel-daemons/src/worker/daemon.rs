@@ -90,6 +90,11 @@ pub enum WorkerError {
     Http(#[from] HttpError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(
+        "{}=true needs control groups with the controller cpu, which the kernel does not give this Worker (docs/OPERATIONS.md)",
+        keys::CPU_QUOTA
+    )]
+    NoQuota,
     #[error("{}: {error}", keys::CONFINED)]
     NotConfined {
         #[from]
@@ -160,7 +165,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let firesteel = OwnProgram::find().map_err(WorkerError::OwnProgram)?;
     let scratch_roots = ScratchRoots::of(&options.settings.local_directories);
     children::adopt().map_err(WorkerError::Adoption)?;
-    let control_groups = control_groups(&options.settings, &id);
+    let control_groups = control_groups(&options.settings, &id)?;
     let dead_workers = DeadWorkers::start(work.path(), &id, control_groups.as_ref(), &scratch_roots).await;
     let reapers = Reapers::new(firesteel, control_groups, options.settings.may_gain_privileges);
     let homes = SparkHomes::of(&options.settings.spark_homes);
@@ -315,20 +320,30 @@ async fn shuffle_service(
 }
 
 /// The control groups of the Worker's executors, if the settings allow them and the system has them.
-fn control_groups(settings: &WorkerSettings, worker: &WorkerId) -> Option<ControlGroups> {
-    if !settings.control_groups {
-        return None;
-    }
-    match ControlGroups::of_worker(worker, settings.limits) {
-        Ok(groups) => {
+///
+/// # Errors
+/// The kernel is to hold executors to their cores, and does not.
+fn control_groups(
+    settings: &WorkerSettings,
+    worker: &WorkerId,
+) -> Result<Option<ControlGroups>, WorkerError> {
+    let groups = settings.control_groups.then(|| ControlGroups::of_worker(worker, settings.limits));
+    let groups = match groups {
+        None => None,
+        Some(Ok(groups)) => {
             tracing::info!("each executor gets a control group in {}", groups.path().display());
             Some(groups)
         }
-        Err(why) => {
+        Some(Err(why)) => {
             tracing::info!("executors get no control groups, and are watched by their reapers alone: {why}");
             None
         }
+    };
+    if settings.limits.is_held_to_cores && !groups.as_ref().is_some_and(ControlGroups::holds_processors) {
+        groups.into_iter().for_each(ControlGroups::remove);
+        return Err(WorkerError::NoQuota);
     }
+    Ok(groups)
 }
 
 /// The id of a Worker: `worker-yyyyMMddHHmmss-host-port`. Source: Spark Worker, 4.0.1.

@@ -118,6 +118,7 @@ fn limits(properties: &Properties) -> Result<Limits, SettingError> {
         memory_overhead: properties.factor(keys::WORKER_OVERHEAD_FACTOR)?,
         threads: properties.positive(keys::MAX_THREADS)?,
         disk: properties.memory(keys::MAX_DISK_SIZE)?,
+        is_held_to_cores: properties.boolean(keys::CPU_QUOTA)?.unwrap_or(false),
     })
 }
 
@@ -233,7 +234,12 @@ mod tests {
                 max_bytes: 2 << 20,
             }),
             max_disk_percent: 80,
-            limits: Limits { memory_overhead: Some(0.25), threads: Some(500), disk: Some(MiB(10 << 10)) },
+            limits: Limits {
+                memory_overhead: Some(0.25),
+                threads: Some(500),
+                disk: Some(MiB(10 << 10)),
+                is_held_to_cores: true,
+            },
             resources: Resources::from_iter([("gpu", ["0", "1"])]),
             retained_executors: 7,
             spark_homes: vec!["/opt/spark-3".into(), "/opt/spark-4".into()],
@@ -254,6 +260,7 @@ mod tests {
             "firesteel.worker.memoryOverheadFactor=0.25",
             "firesteel.worker.maxThreads=500",
             "firesteel.worker.maxDiskSize=10g",
+            "firesteel.worker.cpuQuota=true",
             "firesteel.worker.killGrace=5ms",
             "spark.worker.driverTerminateTimeout=6s",
             "firesteel.worker.controlGroups=false",

@@ -108,7 +108,12 @@ fn exceeded(effects: &[Effect]) -> Option<ExceededLimit> {
 
 #[test]
 fn what_uses_more_than_the_limits_is_killed_once_and_its_end_says_why() {
-    let limits = Limits { memory_overhead: Some(0.5), threads: Some(40), disk: Some(MiB(1024)) };
+    let limits = Limits {
+        memory_overhead: Some(0.5),
+        threads: Some(40),
+        disk: Some(MiB(1024)),
+        is_held_to_cores: true,
+    };
     let granted = launch_of(key(0)).memory;
     let allowed = limits.memory(granted).expect("there is a limit");
     let within = ProcessMeasurement { cpu_millis: 1, memory: 896 << 20, threads: 40, disk: Some(1 << 30) };

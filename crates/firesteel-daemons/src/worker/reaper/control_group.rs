@@ -117,6 +117,12 @@ impl ControlGroups {
         }
     }
 
+    /// Whether the kernel holds executors to their cores.
+    #[must_use]
+    pub fn holds_processors(&self) -> bool {
+        self.given.split(['+', ' ']).any(|name| name == PROCESSORS)
+    }
+
     /// The directory by which another Worker finds the groups.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -153,9 +159,10 @@ fn beside(all: &Path) -> PathBuf {
 
 /// The controllers that hold executors to these limits.
 fn wanted(limits: Limits) -> Vec<&'static str> {
-    let Limits { memory_overhead, threads, disk: _ } = limits;
+    let Limits { memory_overhead, threads, disk: _, is_held_to_cores } = limits;
     let memory = memory_overhead.map(|_| "memory");
-    memory.into_iter().chain(threads.map(|_| "pids")).collect()
+    let all = memory.into_iter().chain(threads.map(|_| "pids"));
+    all.chain(is_held_to_cores.then_some(PROCESSORS)).collect()
 }
 
 /// The limits of one executor's control group: the names of its files, and what is written to them.
@@ -168,12 +175,17 @@ impl GroupLimits {
     pub fn of(limits: Limits, (cores, memory): (Cores, MiB)) -> Self {
         let memory = limits.memory(memory);
         // The whole executor ends, and not only the process that asked for more.
-        let memory = memory.map(|memory| [("memory.max", bytes(memory)), ("memory.oom.group", 1)]);
-        let threads = limits.threads.map(|threads| ("pids.max", u64::from(threads)));
-        let weight = u64::try_from(cores.0).unwrap_or(0).saturating_mul(100).clamp(1, 10_000);
+        let text = |number: u64| number.to_string();
+        let memory =
+            memory.map(|memory| [("memory.max", text(bytes(memory))), ("memory.oom.group", text(1))]);
+        let threads = limits.threads.map(|threads| ("pids.max", text(threads.into())));
+        let cores = u64::try_from(cores.0).unwrap_or(0);
+        let weight = cores.saturating_mul(100).clamp(1, 10_000);
+        let time = || format!("{} {PERIOD}", cores.max(1).saturating_mul(PERIOD));
         let all = memory.into_iter().flatten().chain(threads);
-        let all = all.chain(limits.is_any().then_some((WEIGHT, weight)));
-        Self(all.map(|(file, value)| (file.to_owned(), value.to_string())).collect())
+        let all = all.chain(limits.is_held_to_cores.then(|| ("cpu.max", time())));
+        let all = all.chain(limits.is_any().then(|| (WEIGHT, text(weight))));
+        Self(all.map(|(file, value)| (file.to_owned(), value)).collect())
     }
 
     fn write(&self, group: &Path) -> io::Result<()> {
@@ -187,6 +199,12 @@ impl GroupLimits {
         Ok(())
     }
 }
+
+/// The controller of the processors.
+const PROCESSORS: &str = "cpu";
+
+/// The time in which a group gets its processor time, in microseconds. It is the kernel's own default.
+const PERIOD: u64 = 100_000;
 
 /// The file with the part of the processors that a group gets when others want them, too.
 const WEIGHT: &str = "cpu.weight";
@@ -361,7 +379,8 @@ mod tests {
         }
     }
 
-    const LIMITS: Limits = Limits { memory_overhead: Some(0.1), threads: Some(50), disk: Some(MiB(9)) };
+    const LIMITS: Limits =
+        Limits { memory_overhead: Some(0.1), threads: Some(50), disk: Some(MiB(9)), is_held_to_cores: true };
 
     /// A stand-in for the Worker's own group. Files of a real one exist before they are written.
     fn stand_in(controllers: &str) -> (tempfile::TempDir, ControlGroups) {
@@ -376,12 +395,14 @@ mod tests {
     fn executors_get_the_limits_of_their_controllers() {
         let (_scratch, mut groups) = stand_in("cpuset cpu io memory pids\n");
         assert_eq!(groups.give(&wanted(LIMITS)), Ok(()));
-        assert_eq!(groups.given, "+memory +pids");
+        assert_eq!(groups.given, "+memory +pids +cpu");
+        assert!(groups.holds_processors());
         let group = groups.of("app-1/0", &GroupLimits::of(LIMITS, (Cores(2), MiB(1024)))).expect("UTF-8");
         let group = group.entered().expect("a directory");
         let read = |file: &str| fs::read_to_string(Path::new(&group.path).join(file)).unwrap_or_default();
-        let files = ["memory.max", "memory.oom.group", "pids.max", "cpu.weight", PROCESSES].map(read);
-        assert_eq!(files, ["1476395008", "1", "50", "200", "0"]);
+        let files =
+            ["memory.max", "memory.oom.group", "pids.max", "cpu.max", "cpu.weight", PROCESSES].map(read);
+        assert_eq!(files, ["1476395008", "1", "50", "200000 100000", "200", "0"]);
         for (events, expected) in [
             ("", false),
             ("low 0\noom 3\noom_kill 0\n", false),
@@ -398,10 +419,11 @@ mod tests {
         let (_scratch, mut groups) = stand_in("cpu pids\n");
         let why = groups.give(&wanted(LIMITS)).expect_err("there is no memory");
         assert!(why.ends_with("has no controller memory"), "{why}");
-        let threads = Limits { memory_overhead: None, ..LIMITS };
+        assert!(!groups.holds_processors());
+        let threads = Limits { memory_overhead: None, is_held_to_cores: false, ..LIMITS };
         assert_eq!((wanted(threads), wanted(Limits::default())), (vec!["pids"], vec![]));
         // A group with other processes gives nothing away, also after the Worker has moved out.
-        let (scratch, mut groups) = stand_in("memory pids\n");
+        let (scratch, mut groups) = stand_in("cpu memory pids\n");
         fs::create_dir(scratch.path().join(GIVEN)).expect("the name is free");
         groups.give(&wanted(LIMITS)).expect_err("it cannot be written");
         assert_eq!((groups.given.as_str(), &groups.beside), ("", &None));

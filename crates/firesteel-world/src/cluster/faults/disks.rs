@@ -15,7 +15,7 @@ const MOST_THREADS: u32 = 100;
 
 /// The limits of a Worker that measures.
 pub(crate) const LIMITS: Limits =
-    Limits { memory_overhead: Some(0.1), threads: Some(MOST_THREADS), disk: None };
+    Limits { memory_overhead: Some(0.1), threads: Some(MOST_THREADS), disk: None, is_held_to_cores: false };
 
 /// A time during which the disk of a machine is full.
 #[derive(Clone, Debug)]

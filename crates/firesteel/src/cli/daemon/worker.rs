@@ -138,6 +138,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
             | WorkerError::Account { .. }
             | WorkerError::Tls(_)
             | WorkerError::NotConfined { .. }
+            | WorkerError::NoQuota
             | WorkerError::Http(HttpError::Tls(_)) => Exit::Configuration,
             WorkerError::WorkDirectory(_)
             | WorkerError::Listen(_)
