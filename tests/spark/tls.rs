@@ -70,6 +70,7 @@ impl Files<'_> {
 
     fn of_master(&self) -> Vec<String> {
         let mut settings = self.of_daemons();
+        settings.push("spark.ssl.rpc.needClientAuth=true".to_owned());
         settings.push(format!("spark.ssl.rpc.trustStore={}", self.path("application.pem")));
         settings
     }

@@ -81,8 +81,11 @@ table! {
     RPC_TLS_CERTIFICATES: "spark.ssl.rpc.certChain", [Master, Worker], Otherwise("not set");
     /// PEM file with the private key of that certificate.
     RPC_TLS_PRIVATE_KEY: "spark.ssl.rpc.privateKey", [Master, Worker], Otherwise("not set");
-    /// PEM file with the authorities of the drivers' certificates, for a Master that calls them after its restart.
-    RPC_TLS_AUTHORITIES: "spark.ssl.rpc.trustStore", [Master], Otherwise("not set");
+    /// Whether Spark's applications need a certificate, too.
+    RPC_TLS_CLIENTS: "spark.ssl.rpc.needClientAuth", [Master, Worker], Value("false");
+    /// PEM file with the authorities of the applications' certificates. A Master needs it, since it also connects to
+    /// them.
+    RPC_TLS_AUTHORITIES: "spark.ssl.rpc.trustStore", [Master, Worker], Otherwise("not set");
     /// Password of the key stores of Spark's applications: their executors get it in a variable.
     KEY_STORE_PASSWORD: "spark.ssl.rpc.keyStorePassword", [Worker], Otherwise("not set");
     /// The same for the keys in the key stores.

@@ -62,6 +62,8 @@ pub enum NotProven {
     InTheClear,
     #[error("the handshake of TLS failed: {0}")]
     Tls(#[source] io::Error),
+    #[error(transparent)]
+    Files(#[from] TlsError),
 }
 
 impl Authentication {
@@ -203,18 +205,24 @@ async fn refuse(frame: &Frame, reason: String, frames: &mut Frames) {
 /// TLS of connections with Spark's applications.
 #[derive(Debug)]
 pub(crate) struct SparkTls {
+    settings: RpcTlsSettings,
     server: Tls,
-    /// `None`: the daemon does not dial.
-    dialler: Option<TlsDialler>,
 }
 
 impl SparkTls {
     /// # Errors
     /// A file cannot be used.
     pub(crate) fn of(settings: RpcTlsSettings) -> Result<Self, TlsError> {
-        let RpcTlsSettings { server, authorities } = settings;
-        let dialler = authorities.map(|authorities| TlsDialler::of(&authorities)).transpose()?;
-        Ok(Self { server: Tls::of(server)?, dialler })
+        let server = Tls::of(settings.server.clone())?;
+        let tls = Self { settings, server };
+        tls.dialler()?;
+        Ok(tls)
+    }
+
+    /// Made of the files as they are now. `None`: the daemon does not dial.
+    fn dialler(&self) -> Result<Option<TlsDialler>, TlsError> {
+        let authorities = self.settings.authorities.as_ref();
+        authorities.map(|authorities| TlsDialler::of(authorities, &self.settings.server)).transpose()
     }
 
     async fn begin(&self, connection: OtherProtocolConnection, lease: Lease) -> Result<Frames, NotProven> {
@@ -235,7 +243,7 @@ impl SparkTls {
     /// # Errors
     /// The peer has no certificate of the authorities.
     pub(crate) async fn dialled(&self, stream: TcpStream, lease: Lease) -> Result<Frames, NotProven> {
-        let dialler = self.dialler.as_ref().expect("only a Master dials");
+        let dialler = self.dialler()?.expect("only a Master dials");
         let connecting = async {
             let address = stream.peer_addr()?.ip();
             dialler.connect(stream, address).await

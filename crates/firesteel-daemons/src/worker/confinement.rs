@@ -37,12 +37,12 @@ const SYSTEM: [&str; 15] = [
 /// The directory for temporary files of a confined program, in its own directory.
 const TEMPORARY: &str = "tmp";
 
-/// The paths that a program reaches, beside the system's. Texts stand for bytes, as in
-/// [`byte_text`].
+/// The paths that a program reaches. Texts stand for bytes, as in [`byte_text`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
     /// What it reads and executes. What is not there is left out.
     pub system: Vec<String>,
+    /// What it reads and executes, too.
     pub readable: Vec<String>,
     /// What it reads, executes and writes.
     pub writable: Vec<String>,
@@ -63,10 +63,7 @@ impl Confinement {
         let installed = homes.paths().map(Path::to_path_buf).chain(java).collect::<Vec<_>>();
         let mut system: Vec<String> = SYSTEM.map(str::to_owned).into();
         system.extend(texts(&installed));
-        // The kernel knows files by where they are, whichever links lead there.
-        let hidden =
-            settings.hidden.iter().map(|file| fs::canonicalize(file).unwrap_or_else(|_| file.clone()));
-        let hidden = texts(&hidden.collect::<Vec<_>>());
+        let hidden = settings.hidden.iter().map(byte_text::of_os).collect();
         let (readable, writable) = (texts(&settings.readable), texts(&settings.writable));
         Self(Reach { system, readable, writable, hidden })
     }

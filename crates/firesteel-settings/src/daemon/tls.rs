@@ -54,17 +54,18 @@ impl RpcTlsSettings {
     /// # Errors
     /// A value cannot be used, or a file is not named.
     pub fn of(properties: &Properties, reader: Reader) -> Result<Option<Self>, SettingError> {
+        let needs_certificates = properties.boolean(keys::RPC_TLS_CLIENTS)? == Some(true);
         if properties.boolean(keys::RPC_TLS)? != Some(true) {
             return Ok(None);
         }
         let named = |key| pem_file(properties, key, keys::RPC_TLS);
+        let authorities = |are_needed: bool| are_needed.then(|| named(keys::RPC_TLS_AUTHORITIES)).transpose();
         let server = TlsSettings {
             certificates: named(keys::RPC_TLS_CERTIFICATES)?,
             private_key: named(keys::RPC_TLS_PRIVATE_KEY)?,
-            client_authorities: None,
+            client_authorities: authorities(needs_certificates)?,
         };
-        let dials = reader == Reader::Master;
-        Ok(Some(Self { server, authorities: dials.then(|| named(keys::RPC_TLS_AUTHORITIES)).transpose()? }))
+        Ok(Some(Self { server, authorities: authorities(reader == Reader::Master)? }))
     }
 }
 
@@ -157,6 +158,12 @@ mod tests {
         assert_eq!(of(&[on, cert, key], Reader::Worker), Ok(Some(settings(None))));
         let all = [on, cert, key, "trustStore=/etc/ca.pem"];
         assert_eq!(of(&all, Reader::Master), Ok(Some(settings(Some("/etc/ca.pem")))));
+        let mutual = [on, cert, key, "trustStore=/etc/ca.pem", "needClientAuth=true"];
+        let client_authorities = Some("/etc/ca.pem".into());
+        let mutual_settings = TlsSettings { client_authorities, ..server.clone() };
+        let found = of(&mutual, Reader::Worker).map(|found| found.map(|found| found.server));
+        assert_eq!(found, Ok(Some(mutual_settings)));
+        assert!(of(&[on, cert, key, "needClientAuth=true"], Reader::Worker).is_err());
         let error = of(&all[..3], Reader::Master).expect_err("it has to dial").to_string();
         assert!(
             error.starts_with("spark.ssl.rpc.trustStore is not set, which spark.ssl.rpc.enabled needs"),

@@ -94,7 +94,10 @@ fn rules(reach: &Reach) -> Result<RulesetCreated, NotConfined> {
     // Devices are written, but none is made.
     let device = read | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
     let write = AccessFs::from_all(ABI::V6);
-    let hidden: Vec<PathBuf> = reach.hidden.iter().map(|path| byte_text::path(path)).collect();
+    // The kernel knows files by where they are, whichever links lead there now.
+    let hidden = reach.hidden.iter().map(|path| byte_text::path(path));
+    let hidden = hidden.flat_map(|path| [fs::canonicalize(&path).ok(), Some(path)]).flatten();
+    let hidden: Vec<PathBuf> = hidden.collect();
     let mut rules = ruleset()?;
     let add = |rules: RulesetCreated, fd: PathFd, access: BitFlags<AccessFs>| {
         rules.add_rule(PathBeneath::new(fd, access))
