@@ -94,8 +94,10 @@ fn nothing_starts_with_a_setting_that_asks_for_protection() {
     let done = run(firesteel().args(["master", "--port", "0"]).env("SPARK_CONF_DIR", secret.path()));
     assert_eq!(done.code(), 78, "{done}");
     assert!(done.stderr.contains("spark.authenticate.secret=") && !done.stderr.contains("hush"), "{done}");
-    let flag = run(firesteel().args(["master", "--conf", "spark.authenticate=true"]));
-    assert_eq!(flag.code(), 2, "{flag}");
+    for setting in ["spark.authenticate=true", "firesteel.credentials.optionalUntil=tomorrow"] {
+        let flag = run(firesteel().args(["master", "--port", "0", "--conf", setting]));
+        assert_eq!(flag.code(), 2, "{flag}");
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ use firesteel_protocol::secret::Secret;
 use firesteel_protocol::time::millis;
 use firesteel_protocol::{Timestamp, byte_text};
 use firesteel_settings::access_lists::AccessLists;
-use firesteel_settings::{Properties, SettingError, keys};
+use firesteel_settings::{Properties, keys};
 use nix::unistd::{Group, User, geteuid, getgrouplist};
 
 use super::random;
@@ -72,8 +72,6 @@ pub struct Credentials {
 /// Why credentials cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
-    #[error(transparent)]
-    Setting(#[from] SettingError),
     #[error("cannot read {}: {error}", path.display())]
     Read { path: PathBuf, error: io::Error },
     #[error("cannot write {}: {error}", path.display())]
@@ -296,17 +294,20 @@ fn credential(line: &str) -> Option<(Scope, Secret)> {
 }
 
 /// The keys of the file that these properties name. `None`: they name none, and connections are in the clear. A thread
-/// reads the file again whenever it has changed, as long as somebody uses the keys.
+/// reads the file again whenever it has changed, as long as somebody uses the keys. Until `optional_until` peers that
+/// show no secret are admitted, too.
 ///
 /// # Errors
 /// The file cannot be used.
-pub fn keyring_of(properties: &Properties) -> Result<Option<Keyring>, CredentialsError> {
+pub fn keyring_of(
+    properties: &Properties,
+    optional_until: Option<Timestamp>,
+) -> Result<Option<Keyring>, CredentialsError> {
     let Some(path) = properties.get(keys::CREDENTIALS_FILE) else { return Ok(None) };
     let path = byte_text::path(path);
     let path = std::path::absolute(&path).unwrap_or(path);
     let credentials = Credentials::open(&path)?;
-    let until = firesteel_settings::master::credentials_optional_until(properties)?;
-    let transition = until.filter(|until| *until > now()).map(Transition::new);
+    let transition = optional_until.filter(|until| *until > now()).map(Transition::new);
     // Applications that have had it under Spark's Master keep it.
     let of_spark = properties.get(keys::AUTHENTICATE_SECRET).map(Secret::new);
     let lists = AccessLists::of(properties);

@@ -263,7 +263,7 @@ pub(in crate::cli) fn keyring(
 ) -> Result<Option<Keyring>, Failure> {
     match key::of(masters) {
         Some(keyring) => Ok(Some(keyring)),
-        None => keyring_of(properties).map_err(|error| Failure::with(Exit::Configuration, &error)),
+        None => keyring_of(properties, None).map_err(|error| Failure::with(Exit::Configuration, &error)),
     }
 }
 

@@ -8,6 +8,7 @@ use firesteel_host::daemon::{Announcement, Lifetime};
 use firesteel_host::net::Keyring;
 use firesteel_protocol::secret::Secret;
 use firesteel_settings::Properties;
+use firesteel_settings::master::credentials_optional_until;
 
 use crate::cli::exit::{Exit, Failure};
 
@@ -38,7 +39,11 @@ impl DaemonFlags {
     pub(in crate::cli) fn keyring(self, properties: &Properties) -> Result<Option<Keyring>, Failure> {
         match self.local_cluster()? {
             Some(secret) => Ok(Some(Keyring::of_local_cluster(&secret))),
-            None => keyring_of(properties).map_err(|error| Failure::with(Exit::Configuration, &error)),
+            None => {
+                let until =
+                    credentials_optional_until(properties).map_err(|error| Failure::setting(&error))?;
+                keyring_of(properties, until).map_err(|error| Failure::with(Exit::Configuration, &error))
+            }
         }
     }
 
