@@ -10,8 +10,8 @@ use firesteel_protocol::Timestamp;
 use firesteel_testkit::{CREDENTIALS, Cluster, DEADLINE, Daemon, firesteel, run, wait_for};
 
 use super::secured::done;
-/// How long the Master admits everybody after its restart.
-const TRANSITION: Duration = Duration::from_secs(12);
+/// How long the Master admits everybody after its restart: longer than what is done meanwhile takes on a busy machine.
+const TRANSITION: Duration = Duration::from_secs(25);
 
 #[test]
 fn a_working_cluster_gets_a_secret_daemon_by_daemon() {
