@@ -288,8 +288,9 @@ fn ends() {
     let _launch = Daemon::spawn(&mut launch);
     let pid: u32 = wait_for("the process", || fs::read_to_string(&file).ok()?.trim().parse().ok());
     let is_there = || Path::new(&format!("/proc/{pid}/cmdline")).exists();
-    assert!(is_there());
-    assert!(processes::command_line(pid).iter().any(|word| word == "sleep"));
+    wait_for("its program to begin", || {
+        processes::command_line(pid).iter().any(|word| word == "sleep").then_some(())
+    });
     site.worker.signal(Signal::SIGTERM);
     assert_eq!(site.worker.wait(), 0);
     assert!(!is_there(), "{}", site.worker.log());

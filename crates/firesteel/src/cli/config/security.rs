@@ -344,6 +344,11 @@ mod tests {
         let rest = "spark.master.rest.enabled=true";
         let zookeeper = ["spark.deploy.recoveryMode=ZOOKEEPER", "spark.deploy.zookeeper.url=127.0.0.1:1"];
         let closed: &[&str] = &["spark.network.crypto.enabled=true"];
+        let tls: &[&str] = &[
+            "spark.ssl.rpc.enabled=true",
+            "spark.ssl.rpc.certChain=/certificate.pem",
+            "spark.ssl.rpc.privateKey=/key.pem",
+        ];
         // Each row: what is set, what else closes it, where, and the words.
         for (reader, opened, closes, variables, grade, words) in [
             (
@@ -373,7 +378,7 @@ mod tests {
             ),
             (Master, &[&*secured], closed, &[], Weak, "in the clear (SASL)"),
             (Worker, &[&*secured], closed, &[], Weak, "in the clear (SASL)"),
-            (Worker, &[&*secured], &["spark.ssl.rpc.enabled=true"], &[], Weak, "in the clear (SASL)"),
+            (Worker, &[&*secured], tls, &[], Weak, "in the clear (SASL)"),
             (Master, &[&*secured], &["spark.master.ui.port=none"], there, Weak, "the password of the pages"),
             (Master, &[&*secured, rest], &["spark.master.rest.host=127.0.0.1"], there, Weak, "of REST"),
             (
