@@ -40,7 +40,12 @@ pub enum TlsError {
     Empty { path: PathBuf },
     #[error("other users can read {0}: chmod o= {0}", path.display())]
     Open { path: PathBuf },
-    #[error("the certificate of {} cannot be used with the key of {}: {error}", certificates.display(), private_key.display())]
+    #[error(
+        "the certificate of {} cannot be used with the key of {}: {error}{}",
+        certificates.display(),
+        private_key.display(),
+        advice(.error)
+    )]
     Pair { certificates: PathBuf, private_key: PathBuf, error: Error },
     #[error("the authorities of {} cannot be used: {error}", path.display())]
     Authorities { path: PathBuf, error: VerifierBuilderError },
@@ -141,6 +146,17 @@ fn identity(
     let key = PrivateKeyDer::from_pem_file(private_key)
         .map_err(|error| TlsError::Pem { path: private_key.clone(), error })?;
     Ok((certificates_of(certificates)?, key))
+}
+
+/// What helps with a key that cannot be read. Empty if it can be.
+fn advice(error: &Error) -> &'static str {
+    match error {
+        // Java leaves out the public key, which the library needs.
+        Error::General(text) if text.contains("parse private key") => {
+            "; of a key from a Java keystore openssl ec -in KEY makes one that can be read"
+        }
+        _ => "",
+    }
 }
 
 /// The error of a certificate that does not belong to its key.
@@ -277,6 +293,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use tokio::net::TcpListener;
+    use tokio_rustls::rustls;
 
     use super::*;
 
@@ -308,6 +325,17 @@ mod tests {
             tokio::join!(tls.accept(accepted), dialler.connect(stream, address.into()));
         // In TLS 1.3 the side that dials is connected before its certificate is looked at.
         connected.and(accepted.map(|_| ()))
+    }
+
+    #[test]
+    fn a_key_as_java_writes_it_is_refused_with_advice() {
+        let error = |error| {
+            let path = PathBuf::from("key.pem");
+            TlsError::Pair { certificates: path.clone(), private_key: path, error }.to_string()
+        };
+        let unread = "failed to parse private key as RSA, ECDSA, or EdDSA";
+        assert!(error(Error::General(unread.to_owned())).contains("openssl ec -in KEY"));
+        assert!(!error(Error::InconsistentKeys(rustls::InconsistentKeys::KeyMismatch)).contains("openssl"));
     }
 
     #[tokio::test]
