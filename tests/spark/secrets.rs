@@ -6,6 +6,7 @@ use std::process::Command;
 use firesteel_testkit::wait::wait;
 use firesteel_testkit::{firesteel, processes, wait_for};
 use libtest_mimic::Trial;
+use nix::sys::signal::Signal;
 
 use crate::cluster::{Driver, LONGEST, MAIN, SPARK, SparkCluster, executors_within};
 use crate::submissions::{id_in, run, submission, wait_until_ready};
@@ -63,6 +64,21 @@ impl SparkCluster {
         shown.stdout.trim().to_owned()
     }
 
+    /// Kills the Master and starts it again. The application with this id keeps its executors, and gets another one.
+    pub(crate) fn assert_goes_on_after_a_restart(&mut self, id: &str) {
+        let executors = executors_within(self.root.path());
+        self.restart_master();
+        self.master.wait_for_line(&["all Workers and applications are back"]);
+        assert_eq!(self.applications("applications")[0]["id"], id);
+        assert_eq!(executors_within(self.root.path()), executors);
+        // It gives further executors to the application that it has called.
+        processes::signal(executors[0], Signal::SIGKILL).expect("it runs");
+        wait_for("another executor", || {
+            let now = executors_within(self.root.path());
+            (!now.is_empty() && now != executors).then_some(())
+        });
+    }
+
     fn with_secret(&self, version: &str, app: &str, arguments: &[&str], settings: &[String]) -> Command {
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
         self.driver(version, app, arguments, &settings)
@@ -112,17 +128,7 @@ fn restarted() {
         let file = cluster.root.path().join("go").display().to_string();
         let driver = Driver::start(cluster.with_secret(MAIN, "idle", &[&file], &settings));
         let id = driver.wait_for("ready ");
-        let executors = executors_within(cluster.root.path());
-        cluster.restart_master();
-        cluster.master.wait_for_line(&["all Workers and applications are back"]);
-        assert_eq!(cluster.applications("applications")[0]["id"], id.as_str());
-        assert_eq!(executors_within(cluster.root.path()), executors);
-        // It gives further executors to the application that it has called.
-        processes::signal(executors[0], nix::sys::signal::Signal::SIGKILL).expect("it runs");
-        wait_for("another executor", || {
-            let now = executors_within(cluster.root.path());
-            (!now.is_empty() && now != executors).then_some(())
-        });
+        cluster.assert_goes_on_after_a_restart(&id);
         fs::write(&file, "").expect("it is written");
         assert!(driver.finish().contains("sum 4950"));
     }

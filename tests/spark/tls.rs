@@ -5,9 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use firesteel_testkit::{processes, run, wait_for};
+use firesteel_testkit::{processes, run};
 use libtest_mimic::Trial;
-use nix::sys::signal::Signal;
 
 use crate::cluster::{Driver, MAIN, SPARK, SparkCluster, environments, executors_within};
 use crate::secrets::secret;
@@ -124,16 +123,7 @@ fn restarted() {
             assert!(words.contains("-Dspark.ssl.rpc.enabled=true") && !words.contains(PASSWORD), "{words}");
         }
         if version == MAIN {
-            cluster.restart_master();
-            cluster.master.wait_for_line(&["all Workers and applications are back"]);
-            assert_eq!(cluster.applications("applications")[0]["id"], id.as_str());
-            assert_eq!(executors_within(cluster.root.path()), executors);
-            // It gives further executors to the application that it has called.
-            processes::signal(executors[0], Signal::SIGKILL).expect("it runs");
-            wait_for("another executor", || {
-                let now = executors_within(cluster.root.path());
-                (!now.is_empty() && now != executors).then_some(())
-            });
+            cluster.assert_goes_on_after_a_restart(&id);
         }
         fs::write(&file, "").expect("it is written");
         assert!(driver.finish().contains("sum 4950"), "{version}");
@@ -151,7 +141,7 @@ fn refused() {
     let files = Files::make(directory.path());
     let cluster = cluster(&files);
     let in_the_clear = secret(&cluster.granted(), &[]);
-    let by_tls = [Vec::new(), files.of_application()].concat();
+    let by_tls = files.of_application();
     for (settings, refusal) in
         [(in_the_clear, "the connection would not be encrypted"), (by_tls, "no secret was proven")]
     {

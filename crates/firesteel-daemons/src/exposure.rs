@@ -29,8 +29,6 @@ enum Exposure {
     Root(Port),
     /// Other machines can connect to this address.
     Address(Port, IpAddr),
-    /// Until this time peers need no secret, although there is one.
-    Transition(Timestamp),
 }
 
 impl fmt::Display for Exposure {
@@ -43,11 +41,6 @@ impl fmt::Display for Exposure {
             Self::Root(Port::Master | Port::Rest) => {
                 f.write_str("this Master runs as root, and needs no right of root's: start it as a user of its own")
             }
-            Self::Transition(until) => write!(
-                f,
-                "until {until} everybody who can connect needs no secret ({})",
-                keys::CREDENTIALS_OPTIONAL_UNTIL
-            ),
             Self::Address(port, address) => {
                 let can = match port {
                     Port::Master | Port::Rest => "run programs on the Workers",
@@ -63,13 +56,17 @@ impl fmt::Display for Exposure {
     }
 }
 
+fn is_for_other_machines(address: IpAddr) -> bool {
+    !address.to_canonical().is_loopback()
+}
+
 /// The reasons to warn. `ports` has the addresses of the daemon's ports, beginning with its main port.
 fn exposures(is_root: bool, is_secured: bool, ports: &[(Port, IpAddr)]) -> Vec<Exposure> {
     let root = ports.first().filter(|_| is_root).map(|(port, _)| Exposure::Root(*port));
     let mut all: Vec<Exposure> = root.into_iter().collect();
     for (port, address) in ports {
         let is_told = all.iter().any(|told| matches!(told, Exposure::Address(_, other) if other == address));
-        if !is_secured && !address.to_canonical().is_loopback() && !is_told {
+        if !is_secured && is_for_other_machines(*address) && !is_told {
             all.push(Exposure::Address(*port, *address));
         }
     }
@@ -99,9 +96,10 @@ pub(crate) fn check(
         tracing::warn!("{exposure}");
     }
     if let Some(transition) = keyring.and_then(Keyring::transition) {
-        tracing::warn!("{}", Exposure::Transition(transition.until()));
-        if ports.iter().any(|(_, address)| !address.to_canonical().is_loopback()) {
-            exposed_until = transition.until();
+        let (until, key) = (transition.until(), keys::CREDENTIALS_OPTIONAL_UNTIL);
+        tracing::warn!("until {until} everybody who can connect needs no secret ({key})");
+        if ports.iter().any(|(_, address)| is_for_other_machines(*address)) {
+            exposed_until = until;
         }
     }
     Ok(exposed_until)

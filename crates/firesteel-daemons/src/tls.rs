@@ -199,7 +199,6 @@ fn authorities_of(path: &Path) -> Result<Arc<RootCertStore>, TlsError> {
 
 /// Dials servers that have a certificate of these authorities, whichever name it has: Spark's drivers may be on any
 /// host, and Spark itself does not compare names.
-#[derive(Clone)]
 pub(crate) struct TlsDialler(TlsConnector);
 
 impl TlsDialler {
@@ -234,12 +233,6 @@ impl TlsDialler {
         address: IpAddr,
     ) -> io::Result<client::TlsStream<TcpStream>> {
         self.0.connect(ServerName::IpAddress(address.into()), stream).await
-    }
-}
-
-impl fmt::Debug for TlsDialler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TlsDialler").finish_non_exhaustive()
     }
 }
 

@@ -21,22 +21,61 @@ pub struct TlsSettings {
     pub client_authorities: Option<PathBuf>,
 }
 
+/// The keys of a family, in which each port of a daemon has its own.
+struct Family {
+    enabled: &'static str,
+    certificates: &'static str,
+    private_key: &'static str,
+    needs_clients: &'static str,
+    authorities: &'static str,
+}
+
+const PAGES: Family = Family {
+    enabled: keys::TLS,
+    certificates: keys::TLS_CERTIFICATES,
+    private_key: keys::TLS_PRIVATE_KEY,
+    needs_clients: keys::TLS_CLIENTS,
+    authorities: keys::TLS_AUTHORITIES,
+};
+
+const RPC: Family = Family {
+    enabled: keys::RPC_TLS,
+    certificates: keys::RPC_TLS_CERTIFICATES,
+    private_key: keys::RPC_TLS_PRIVATE_KEY,
+    needs_clients: keys::RPC_TLS_CLIENTS,
+    authorities: keys::RPC_TLS_AUTHORITIES,
+};
+
+impl Family {
+    /// `None`: the port is served in the clear.
+    fn server(&self, properties: &Properties) -> Result<Option<TlsSettings>, SettingError> {
+        let needs_certificates = properties.boolean(self.needs_clients)? == Some(true);
+        if properties.boolean(self.enabled)? != Some(true) {
+            return Ok(None);
+        }
+        let named = |key| self.pem_file(properties, key);
+        Ok(Some(TlsSettings {
+            certificates: named(self.certificates)?,
+            private_key: named(self.private_key)?,
+            client_authorities: needs_certificates.then(|| named(self.authorities)).transpose()?,
+        }))
+    }
+
+    fn pem_file(&self, properties: &Properties, key: &'static str) -> Result<PathBuf, SettingError> {
+        match properties.get(key).filter(|path| !path.is_empty()) {
+            Some(path) => Ok(byte_text::path(path)),
+            None => Err(SettingError::NoPemFile { key, needed_by: self.enabled }),
+        }
+    }
+}
+
 impl TlsSettings {
     /// Of the pages. `None`: the daemon serves HTTP in the clear.
     ///
     /// # Errors
     /// A value cannot be used, or a file is not named.
     pub fn of_pages(properties: &Properties) -> Result<Option<Self>, SettingError> {
-        let needs_certificates = properties.boolean(keys::TLS_CLIENTS)? == Some(true);
-        if properties.boolean(keys::TLS)? != Some(true) {
-            return Ok(None);
-        }
-        let named = |key| pem_file(properties, key, keys::TLS);
-        Ok(Some(Self {
-            certificates: named(keys::TLS_CERTIFICATES)?,
-            private_key: named(keys::TLS_PRIVATE_KEY)?,
-            client_authorities: needs_certificates.then(|| named(keys::TLS_AUTHORITIES)).transpose()?,
-        }))
+        PAGES.server(properties)
     }
 }
 
@@ -54,29 +93,10 @@ impl RpcTlsSettings {
     /// # Errors
     /// A value cannot be used, or a file is not named.
     pub fn of(properties: &Properties, reader: Reader) -> Result<Option<Self>, SettingError> {
-        let needs_certificates = properties.boolean(keys::RPC_TLS_CLIENTS)? == Some(true);
-        if properties.boolean(keys::RPC_TLS)? != Some(true) {
-            return Ok(None);
-        }
-        let named = |key| pem_file(properties, key, keys::RPC_TLS);
-        let authorities = |are_needed: bool| are_needed.then(|| named(keys::RPC_TLS_AUTHORITIES)).transpose();
-        let server = TlsSettings {
-            certificates: named(keys::RPC_TLS_CERTIFICATES)?,
-            private_key: named(keys::RPC_TLS_PRIVATE_KEY)?,
-            client_authorities: authorities(needs_certificates)?,
-        };
-        Ok(Some(Self { server, authorities: authorities(reader == Reader::Master)? }))
-    }
-}
-
-fn pem_file(
-    properties: &Properties,
-    key: &'static str,
-    needed_by: &'static str,
-) -> Result<PathBuf, SettingError> {
-    match properties.get(key).filter(|path| !path.is_empty()) {
-        Some(path) => Ok(byte_text::path(path)),
-        None => Err(SettingError::NoPemFile { key, needed_by }),
+        let Some(server) = RPC.server(properties)? else { return Ok(None) };
+        let dials = reader == Reader::Master;
+        let authorities = dials.then(|| RPC.pem_file(properties, RPC.authorities)).transpose()?;
+        Ok(Some(Self { server, authorities }))
     }
 }
 

@@ -146,7 +146,7 @@ enum Part {
 }
 
 /// What is seen of this path where some files are hidden. Of a directory with a hidden file that is each of the other
-/// files in it, but none that a link leads to: whoever follows a link needs what it leads to.
+/// files in it. What a link there leads to is seen only if it is seen itself.
 fn visible(path: &Path, hidden: &[PathBuf]) -> Vec<(PathBuf, Part)> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if hidden.contains(&real) {
