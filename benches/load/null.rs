@@ -126,6 +126,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestKillDriver { .. }
         | ClientToMaster::RequestDriverStatus { .. }
         | ClientToMaster::RequestHistory { .. }
+        | ClientToMaster::RequestLog { .. }
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }

@@ -144,6 +144,7 @@ impl Pair {
             master::Effect::Send { .. }
             | master::Effect::Close { .. }
             | master::Effect::Probe { .. }
+            | master::Effect::ReadLog { .. }
             | master::Effect::Note(_) => {}
         }
     }

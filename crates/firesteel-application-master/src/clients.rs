@@ -62,6 +62,10 @@ impl ApplicationMaster {
                 let none = HistoryPage { now, rows: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::HistoryResponse(none));
             }
+            ClientToMaster::RequestLog { .. } => {
+                let why = "YARN has the logs of its containers: firesteel yarn logs".to_owned();
+                self.answer(peer, MasterToClient::RequestLogFailed { why });
+            }
             ClientToMaster::KillApplication { app, by } => {
                 if !self.is_meant(&app) {
                     let unknown = MasterToClient::KillApplicationResponse(KillAnswer::Unknown);

@@ -8,7 +8,7 @@
 //! - [`files`]: the files of an application, from the driver to the Workers.
 //! - [`wording`]: texts for the reports of Masters and Workers.
 //! - [`http`]: the HTTP server of Master and Worker.
-//! - [`master_client`]: a client that asks Masters; [`worker_log`]: one that reads logs from Workers.
+//! - [`master_client`]: a client that asks Masters; [`log_client`]: logs, as such a client reads them.
 //! - [`life_lock`]: locked files that show whether a process is alive.
 //! - [`secret`]: secrets for applications and Workers.
 //! - `tls`: certificates, and the handshakes of TLS.
@@ -22,6 +22,7 @@ mod exposure;
 pub mod files;
 pub mod http;
 pub mod life_lock;
+pub mod log_client;
 pub mod master;
 pub mod master_client;
 pub mod master_journal;
@@ -31,4 +32,3 @@ pub mod spark;
 mod tls;
 pub mod wording;
 pub mod worker;
-pub mod worker_log;

@@ -12,12 +12,14 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{DriverId, ExecutorId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, HistoryCursor,
-    HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow, StateCursor,
-    SubmitDriverAnswer,
+    HistoryPage, KillAnswer, KillDriverAnswer, LogPiece, LogRange, MasterToClient, MasterView, PastRow,
+    Requester, StateCursor, SubmitDriverAnswer,
 };
 use firesteel_protocol::state_reader::{Extent, StateReader};
 use firesteel_protocol::time::millis;
 use firesteel_protocol::wire::Role;
+
+use crate::log_client::LogError;
 
 /// What was asked for, or why the requester may not have it.
 pub type Permitted<T> = Result<T, String>;
@@ -206,6 +208,19 @@ impl<C: Carrier> MasterClient<C> {
             MasterToClient::KillApplicationResponse(answer) => Ok(Ok(answer)),
             MasterToClient::RequestForbidden { why } => Ok(Err(why)),
             _ => Err(self.other_answer()),
+        }
+    }
+
+    /// Reads a piece of a log for this requester. Positions include the header.
+    ///
+    /// # Errors
+    /// The Master does not answer, or there is no such log for him.
+    pub async fn log(&mut self, range: LogRange, by: Requester) -> Result<LogPiece, LogError<C::Error>> {
+        match self.carrier.ask(ClientToMaster::RequestLog { range, by }).await.map_err(LogError::Call)? {
+            MasterToClient::LogResponse(piece) => Ok(piece),
+            MasterToClient::RequestLogFailed { why } => Err(LogError::None(why)),
+            MasterToClient::RequestForbidden { why } => Err(LogError::Forbidden(why)),
+            _ => Err(LogError::Call(self.other_answer())),
         }
     }
 

@@ -3,7 +3,7 @@
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{PeerId, WorkerId};
 use firesteel_protocol::machine::Violation;
-use firesteel_protocol::messages::{MasterToClient, MasterToDriver, MasterToWorker};
+use firesteel_protocol::messages::{LogAddress, LogRange, MasterToClient, MasterToDriver, MasterToWorker};
 use firesteel_protocol::time::Timestamp;
 
 use super::{Note, Record};
@@ -21,6 +21,9 @@ pub enum Effect {
     /// Find out whether the process of a Worker has ended whose connection ended at `since`. If nothing listens at its
     /// address before `until`, [`Event::WorkerGone`](crate::Event::WorkerGone) follows.
     Probe { worker: WorkerId, address: Address, since: Timestamp, until: Timestamp },
+    /// Ask Workers for a piece of a log: the first one, and if it does not answer or has none, those after it. Leads to
+    /// [`Event::LogRead`](crate::Event::LogRead).
+    ReadLog { peer: PeerId, addresses: Vec<LogAddress>, range: LogRange },
     /// Write a line to the log.
     Note(Note),
 }

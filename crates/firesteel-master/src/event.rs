@@ -2,7 +2,7 @@
 
 use firesteel_protocol::ids::{PeerId, WorkerId};
 use firesteel_protocol::machine::kind::{Kind, Label};
-use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
+use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, LogPiece, WorkerToMaster};
 use firesteel_protocol::time::Timestamp;
 
 /// An event for a Master. A new connection is not an event: the Master learns of a peer from its first message.
@@ -21,6 +21,8 @@ pub enum Event {
     /// Nothing listens any more at the address of a Worker that is away: its process has ended. The answer to
     /// [`Effect::Probe`](crate::Effect::Probe).
     WorkerGone { worker: WorkerId, since: Timestamp },
+    /// A piece of a log, or why there is none. The answer to [`Effect::ReadLog`](crate::Effect::ReadLog).
+    LogRead { peer: PeerId, outcome: Result<LogPiece, String> },
     /// The time of the next deadline has come.
     Deadline {
         /// All messages that arrived before this time have been handled. The time is in the past while messages wait

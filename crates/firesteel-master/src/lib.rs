@@ -74,6 +74,8 @@ pub use tables::applications::health::ApplicationHealth;
 pub use tables::workers::health::WorkerHealth;
 pub use users::PerUser;
 
+use std::collections::BTreeSet;
+
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::{Effects, Machine, Violation};
 use firesteel_protocol::messages::{DriverToMaster, MasterToDriver, MasterToWorker, WorkerToMaster};
@@ -106,6 +108,8 @@ pub struct Master {
     records: Records,
     /// The time of the latest event.
     now: Timestamp,
+    /// The clients for which a log is being read.
+    log_readers: BTreeSet<PeerId>,
     effects: Effects<Effect>,
 }
 
@@ -155,6 +159,7 @@ impl Master {
             stopped: Timestamp::default(),
             lineage: Lineage::default(),
             now: Timestamp::default(),
+            log_readers: BTreeSet::new(),
             effects: Effects::default(),
         }
     }
@@ -229,6 +234,7 @@ impl Master {
     }
 
     fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        self.log_readers.remove(&peer);
         self.on_worker_disconnected(now, peer);
         self.on_driver_disconnected(now, peer);
     }
@@ -284,6 +290,7 @@ impl Machine for Master {
         match event {
             Event::Received { peer, arrived, message } => self.on_message(now, peer, arrived, message),
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
+            Event::LogRead { peer, outcome } => self.on_log_read(peer, outcome),
             Event::WorkerGone { worker, since } => self.on_worker_gone(now, &worker, since),
             Event::Deadline { heard_until } => self.on_deadline(now, heard_until),
         }
@@ -302,7 +309,11 @@ impl Machine for Master {
     }
 
     fn only_asks(event: &Event) -> bool {
-        matches!(event, Event::Received { message: Inbound::Client(message), .. } if message.only_asks())
+        match event {
+            Event::Received { message: Inbound::Client(message), .. } => message.only_asks(),
+            Event::LogRead { .. } => true,
+            _ => false,
+        }
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {

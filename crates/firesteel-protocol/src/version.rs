@@ -14,7 +14,7 @@ impl Version {
     /// promises it, beginning with its own version.
     pub const OLDEST: Self = Self(8);
     /// The version of this build. A release increments it once if it adds messages.
-    pub const CURRENT: Self = Self(8);
+    pub const CURRENT: Self = Self(9);
 
     /// The versions that this build supports, in words: `version 8`, `versions 8 to 9`.
     #[must_use]

@@ -440,6 +440,10 @@ table! {
     MODIFY_ACLS: "spark.modify.acls", [Master, Application], Otherwise("none");
     /// The same for groups of the system's.
     MODIFY_ACLS_GROUPS: "spark.modify.acls.groups", [Master, Application], Otherwise("none");
+    /// Users who may read logs of others at the Master, or on YARN view this application.
+    VIEW_ACLS: "spark.ui.view.acls", [Master, Application], Otherwise("none");
+    /// The same for groups of the system's.
+    VIEW_ACLS_GROUPS: "spark.ui.view.acls.groups", [Master, Application], Otherwise("none");
 }
 
 /// All rows: first those of this file, then those for YARN.

@@ -160,7 +160,6 @@ Nothing starts with these, unless the value is empty or `false`: exit code 78, o
             Refusing::WithoutCredentialsOrYarn => {
                 "all without `firesteel.credentials.file`, but applications on YARN"
             }
-            Refusing::OutsideYarn => "all but applications on YARN",
             Refusing::Applications => "Firesteel's own applications",
         };
         let _ = writeln!(text, "| `{name}` | {who} | {why} |");

@@ -68,8 +68,8 @@ fn nothing_starts_with_a_setting_that_asks_for_protection() {
         ("spark.authenticate.enableSaslEncryption=true", "the old ciphers of SASL"),
         ("spark.ssl.enabled=true", "Firesteel has TLS for its pages, by"),
         ("spark.ssl.ui.enabled=true", "Firesteel has TLS for its pages, by"),
-        ("spark.acls.enable=true", "Firesteel hides nothing from a cluster's users"),
-        ("spark.ui.view.acls=ann", "Firesteel hides nothing from a cluster's users"),
+        ("spark.acls.enable=true", "only with firesteel.credentials.file do users prove"),
+        ("spark.ui.view.acls=ann", "only with firesteel.credentials.file do users prove"),
         ("spark.modify.acls.groups=staff", "only with firesteel.credentials.file do users prove"),
     ] {
         let directory = conf(&setting.replace('=', " "));

@@ -5,9 +5,14 @@ use firesteel_testkit::{Daemon, http_get, http_post, run, wait_for};
 
 use super::secured::{Secured, done};
 
-/// A cluster where mia may end what belongs to others, and ada administers.
+/// A cluster where vic may read logs of others, mia may end what belongs to them, and ada administers.
 fn cluster() -> Secured {
-    let lists = ["spark.modify.acls=mia", "spark.admin.acls=ada", "spark.ui.killEnabled=true"];
+    let lists = [
+        "spark.ui.view.acls=vic",
+        "spark.modify.acls=mia",
+        "spark.admin.acls=ada",
+        "spark.ui.killEnabled=true",
+    ];
     let cluster = Secured::start_with(&lists);
     for user in ["ann", "bob", "mia", "ada"] {
         cluster.name(user);
@@ -114,6 +119,62 @@ fn each_secret_ends_what_it_may_by_rest_and_on_pages() {
     assert!(status == 403 && answer.contains("may not end it"), "{answer}");
     let (status, answer) = http_post(&pages, "/driver/kill/", &bearer(&admin), &form);
     assert_eq!(status, 302, "{answer}");
+}
+
+#[test]
+fn each_secret_reads_the_logs_that_it_may() {
+    let cluster = cluster();
+    cluster.name("vic");
+    let words = ["submit", "--deploy-mode", "cluster", "--", "echo", "what ann wrote"];
+    done(&mut cluster.command(Some("ann"), &words));
+    let id = cluster.status()["drivers"][0]["id"].as_str().expect("an id").to_owned();
+    wait_for("the driver to write", || {
+        let read = run(&mut cluster.command(Some("ann"), &["logs", &id]));
+        (read.stdout.contains("what ann wrote")).then_some(())
+    });
+    let (pages, path) = (cluster.master.http().to_owned(), format!("/log/?driverId={id}&logType=stdout"));
+    for (holder, may_ask, may_read) in [
+        ("worker", false, true),
+        ("monitor", false, true),
+        ("other", false, false),
+        ("bob", true, false),
+        ("user", true, true),
+        ("vic", true, true),
+        ("mia", true, true),
+        ("ann", true, true),
+        ("admin", true, true),
+        ("cluster", true, true),
+    ] {
+        wait_for("the Master to know all users", || {
+            let asked = run(&mut cluster.command(Some(holder), &["status"]));
+            ((asked.code() == 0) == may_ask).then_some(())
+        });
+        let read = run(&mut cluster.command(Some(holder), &["logs", &id]));
+        match (may_ask, may_read) {
+            (true, true) => assert_eq!(read.stdout, "what ann wrote\n", "{holder}: {read}"),
+            (true, false) => {
+                assert!(read.code() == 1 && read.stderr.contains("bob may not read its logs"), "{read}");
+            }
+            (false, _) => assert!(read.code() == 76 && read.stdout.is_empty(), "{holder}: {read}"),
+        }
+        // The Worker's file has the password of pages, since a Worker checks it.
+        let bearer = format!("Authorization: Bearer {}\r\n", cluster.password_of(holder, &[]));
+        let (status, page) = http_get(&pages, &path, &bearer);
+        let expected = match (holder, may_read) {
+            ("other", _) => 401,
+            (_, true) => 200,
+            (_, false) => 403,
+        };
+        assert!(status == expected, "{holder}: {page}");
+        assert_eq!(page.contains("what ann wrote"), may_read, "{holder}: {page}");
+    }
+    // A Worker does not know whose its logs are.
+    let (bearer, path) = (|word: &str| format!("Authorization: Bearer {word}\r\n"), "/");
+    for (holder, expected) in [("ann", 401), ("user", 200)] {
+        let (status, _) = http_get(cluster.worker.http(), path, &bearer(&cluster.password_of(holder, &[])));
+        assert_eq!(status, expected, "{holder}");
+    }
+    cluster.master.wait_for_line(&[" is bob@", "read-log", "refused: "]);
 }
 
 /// Source: Spark's JWSFilter, 4.0.1.

@@ -118,7 +118,7 @@ fn a_stranger_is_turned_away_in_its_handshake() {
             wire::preamble(Version(5)).to_vec(),
             Then::Wait,
             "WARN",
-            "speaks version 5 of the protocol, this side speaks version 8",
+            "speaks version 5 of the protocol, this side speaks versions 8 to 9",
         ),
         (PREAMBLE[..5].to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),
         (PREAMBLE.to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),

@@ -69,7 +69,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// Variants that no world can reach, each with the reason.
-const IMPOSSIBLE: [(&str, &str, &str); 29] = [
+const IMPOSSIBLE: [(&str, &str, &str); 32] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
@@ -103,6 +103,9 @@ const IMPOSSIBLE: [(&str, &str, &str); 29] = [
     ("ClientToMaster", "RequestHistory", "YARN keeps the history of its applications"),
     ("MasterToClient", "RequestForbidden", "who reaches an ApplicationMaster may end its application"),
     ("MasterToClient", "HistoryResponse", "YARN keeps the history of its applications"),
+    ("ClientToMaster", "RequestLog", "YARN has the logs of its containers"),
+    ("MasterToClient", "LogResponse", "YARN has the logs of its containers"),
+    ("MasterToClient", "RequestLogFailed", "YARN has the logs of its containers"),
 ];
 
 /// Checks that the variants of `IMPOSSIBLE` have never occurred, and all others have.

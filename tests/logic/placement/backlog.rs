@@ -239,7 +239,7 @@ impl Bench {
         self.now = self.now + after;
         match &mut event {
             Event::Received { arrived: at, .. } | Event::Deadline { heard_until: at } => *at = self.now,
-            Event::Disconnected { .. } | Event::WorkerGone { .. } => {}
+            _ => {}
         }
         self.forget(&event);
         let effects = self.master.apply(self.now, event);
@@ -270,7 +270,7 @@ impl Bench {
                 self.apps.remove(peer);
                 self.executors.retain(|executor, _| executor.app != *app);
             }
-            Event::Received { .. } | Event::WorkerGone { .. } | Event::Deadline { .. } => {}
+            _ => {}
         }
     }
 

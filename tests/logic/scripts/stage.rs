@@ -381,7 +381,7 @@ impl Stage {
                 worker.expect("it registered").1.seen = mark.iter().copied().collect();
             }
             Effect::Persist(records) => self.journal.extend(records.iter().cloned()),
-            Effect::Send { .. } | Effect::Close { .. } | Effect::Probe { .. } | Effect::Note(_) => {}
+            _ => {}
         }
     }
 

@@ -80,7 +80,9 @@ impl Names {
                         | MasterToClient::DriverStatusResponse(_)
                         | MasterToClient::KillAllDriversResponse { .. }
                         | MasterToClient::ClearCompletedResponse
-                        | MasterToClient::HistoryResponse(_)),
+                        | MasterToClient::HistoryResponse(_)
+                        | MasterToClient::LogResponse(_)
+                        | MasterToClient::RequestLogFailed { .. }),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {
@@ -94,6 +96,9 @@ impl Names {
             }
             Effect::Persist(_) => Vec::new(),
             Effect::Close { peer } => vec![format!("{} is closed", self.peers[peer])],
+            Effect::ReadLog { peer, range, .. } => {
+                vec![format!("{} reads the log of {}", self.peers[peer], range.author)]
+            }
             Effect::Probe { worker, .. } => vec![format!("{worker} is asked whether it listens")],
             Effect::Note(note) => self.note(note).map(|note| format!("({note})")).into_iter().collect(),
         };

@@ -11,6 +11,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 40, "which is gone"),
     (Sabotage::LoseAway, 40, "although it may still return"),
+    (Sabotage::TrustReaders, 1_000, "is read for"),
     (Sabotage::AwaitForLong, 400, "is away for longer than"),
     (Sabotage::DropLostOrder, 400, "is not over an hour after the last fault"),
     (Sabotage::KeepTooMuch, 100, "bytes, and may keep"),

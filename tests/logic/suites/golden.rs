@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::fixtures;
 
 /// Compares `found` with the file of this name under `fixtures/`, or records it if requested.
-#[expect(clippy::disallowed_methods, reason = "tests write fixtures when asked")]
+#[expect(clippy::disallowed_methods, reason = "tests read fixtures, and write them when asked")]
 pub fn check(name: &str, found: &str) {
     let path = fixtures::path(name);
     if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
@@ -14,13 +14,6 @@ pub fn check(name: &str, found: &str) {
         std::fs::write(&path, found).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         return;
     }
-    hold(name, found);
-}
-
-/// Compares `found` with the file of this name under `fixtures/`, which is never recorded again.
-#[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
-pub fn hold(name: &str, found: &str) {
-    let path = fixtures::path(name);
     let recorded = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; UPDATE_GOLDEN=1 writes it", path.display()));
     assert!(

@@ -75,6 +75,7 @@ pub(super) fn clients(record: &mut Record) {
     };
     answers(record, &application);
     history(record, &application);
+    logs_of_a_master(record);
     let timed = TimedReport { received: Timestamp::from_millis(1_795_209_755_042), report: report() };
     let worker = WorkerView {
         id: WorkerId::new("worker-1"),
@@ -258,6 +259,19 @@ fn reports(record: &mut Record, worker: &WorkerView) {
 /// The amount of custom resources that something needs.
 fn gpu() -> ResourceAmounts {
     [("gpu".to_owned(), Amount::Whole(2))].into()
+}
+
+/// Logs that a Master has read.
+fn logs_of_a_master(record: &mut Record) {
+    let executor = ExecutorKey { app: AppId::new("app-20261121003159-0000"), executor: ExecutorId(3) };
+    for author in [LogAuthor::Executor(executor), LogAuthor::Driver(driver())] {
+        let range = LogRange { author, stream: Stream::Stderr, from: LogStart::LastLines(20) };
+        record.add("client-to-master", &ClientToMaster::RequestLog { range, by: "ann@host".into() });
+    }
+    let piece = LogPiece { start: 7, bytes: "a line\n".into(), length: 300, is_over: true };
+    record.add("master-to-client", &MasterToClient::LogResponse(piece));
+    let why = "Worker worker-1 does not answer".to_owned();
+    record.add("master-to-client", &MasterToClient::RequestLogFailed { why });
 }
 
 /// Ended applications and drivers.

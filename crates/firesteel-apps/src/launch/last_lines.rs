@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use firesteel_engine::launcher::{ExecutorEnd, Note};
 use firesteel_protocol::address::Address;
-use firesteel_protocol::ids::{AppId, ExecutorId};
-use firesteel_protocol::messages::{ApplicationAnswer, ExecutorState, LogStart, Stream};
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
+use firesteel_protocol::messages::{ApplicationAnswer, ExecutorState, LogAuthor, LogStart, Stream};
+use firesteel_settings::description;
 
 use crate::table::clean;
+use firesteel_daemons::log_client::{Log, MasterLogs};
 use firesteel_daemons::master_client::MasterClient;
-use firesteel_daemons::worker_log::{LogAddress, WorkerLog};
 use firesteel_host::net::{Introduction, Keyring};
 use firesteel_yarn_mode::container_logs::LogLocation;
 
@@ -23,7 +24,7 @@ const LINES: u64 = 5;
 /// Maximum number of characters per line.
 const LONGEST: usize = 300;
 
-/// The timeout for fetching the last lines of one executor's log from the Master and the Worker. The launcher handles
+/// The timeout for fetching the last lines of one executor's log. The launcher handles
 /// no other events while it waits.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -92,7 +93,7 @@ async fn last_lines(
     app: &AppId,
     executor: ExecutorId,
 ) -> Option<Vec<String>> {
-    let mut client = MasterClient::open(master, ours.clone()).await.ok()?;
+    let mut client = MasterClient::open(master, ours).await.ok()?;
     let detail = match client.application_from(app.as_str(), executor).await.ok()? {
         ApplicationAnswer::Known(detail) => detail,
         ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. } => return None,
@@ -101,9 +102,9 @@ async fn last_lines(
     if let Some(location) = LogLocation::of_link(&view.directory) {
         return last_lines_in_container(location).await;
     }
-    let place = LogAddress::of_executor(app, view);
-    let mut log = WorkerLog::open(&place, ours).await.ok()?;
-    let piece = log.piece(Stream::Stderr, LogStart::LastLines(LINES)).await.ok()?;
+    let mut log = Log::of(LogAuthor::Executor(ExecutorKey { app: app.clone(), executor }));
+    let mut logs = MasterLogs { client, by: description::user().as_str().into() };
+    let piece = log.piece(&mut logs, Stream::Stderr, LogStart::LastLines(LINES)).await.ok()?;
     Some(String::from_utf8_lossy(&piece.bytes).lines().map(shown).collect())
 }
 

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use firesteel_host::net::UserName;
 use firesteel_protocol::messages::{Requester, Rights};
 use hyper::header::{HOST, HeaderName, IF_NONE_MATCH, ORIGIN};
 use hyper::http::request::Parts;
@@ -19,7 +20,7 @@ pub(crate) struct Question {
     /// The origin of the page that sent the form, as the browser reports it.
     pub(super) origin: Origin,
     pub(super) from: IpAddr,
-    /// Who sends a form, and with which rights.
+    /// Who sends the request, and with which rights.
     pub(super) by: Requester,
 }
 
@@ -44,7 +45,10 @@ pub(super) fn called(head: &Parts) -> Vec<String> {
 
 impl Question {
     pub(super) fn of(head: &Parts, form: Option<&[u8]>, from: IpAddr) -> Self {
-        let rights = head.extensions.get::<Sender>().map_or(Rights::None, |sender| sender.rights);
+        let sender = head.extensions.get::<Sender>();
+        let rights = sender.map_or(Rights::None, |sender| sender.rights);
+        let user = sender.and_then(|sender| sender.user.as_ref());
+        let user = user.map_or("a reader of the pages", UserName::as_str);
         let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
         let is_foreign = match (header(SEC_FETCH_SITE), header(ORIGIN), header(HOST)) {
             (Some(site), ..) => !["same-origin", "none"].contains(&site),
@@ -61,7 +65,7 @@ impl Question {
             has_version: header(IF_NONE_MATCH).map(str::to_owned),
             origin: if is_foreign { Origin::Elsewhere } else { Origin::Here },
             from,
-            by: Requester::new(format!("a reader of the pages@{from}"), rights),
+            by: Requester::new(format!("{user}@{from}"), rights),
         }
     }
 }

@@ -5,12 +5,14 @@
 //! - `election`: one of several Masters, which alternates between standby and leader
 //! - `shell`: performs a Master's effects
 //! - `probe`: finds out whether the process of a Worker that is away has ended
+//! - `logs`: reads logs from Workers for clients
 //! - `reach`: the addresses that a Master connects to
 //! - `audit_log`: the log lines about people's requests
 
 pub mod audit_log;
 mod election;
 mod leader;
+mod logs;
 mod probe;
 pub(crate) mod reach;
 mod shell;

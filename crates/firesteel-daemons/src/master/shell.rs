@@ -13,6 +13,7 @@ use firesteel_protocol::ids::{PeerId, WorkerId};
 use firesteel_protocol::messages::{MasterToDriver, MasterToWorker};
 
 use super::audit_log;
+use super::logs::Logs;
 use super::probe::{Probe, Probes};
 use super::reach::Reach;
 use crate::master_journal;
@@ -30,6 +31,7 @@ pub(super) struct MasterShell {
     /// The Worker whose registration the next message to it confirms.
     registering: Option<WorkerId>,
     probes: Probes,
+    logs: Logs,
 }
 
 /// How long a driver is not heard after its application was refused. Honest drivers end then.
@@ -50,8 +52,8 @@ impl MasterShell {
     pub(super) fn new(journal: Option<Writer>, reach: Arc<Reach>) -> Self {
         let journal = journal.map(|journal| Arc::new(Mutex::new(journal)));
         let (batch, looked) = (Batch::default(), Instant::now());
-        let probes = Probes::new(Arc::clone(&reach));
-        Self { journal, batch, is_due: false, looked, reach, registering: None, probes }
+        let (probes, logs) = (Probes::new(Arc::clone(&reach)), Logs::new(Arc::clone(&reach)));
+        Self { journal, batch, is_due: false, looked, reach, registering: None, probes, logs }
     }
 
     /// Remembers from where Workers have connected, and asks no more after those that have returned or are lost.
@@ -105,6 +107,9 @@ impl Shell for MasterShell {
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Probe { worker, address, since, until } => {
                 self.probes.begin(Probe { worker, address, since, until }, context.inbox());
+            }
+            Effect::ReadLog { peer, addresses, range } => {
+                self.logs.read(peer, addresses, range, context.inbox());
             }
             Effect::Note(Note::Audited(audit)) => {
                 audit_log::write(&audit, context.peers.info(audit.peer));

@@ -38,7 +38,10 @@ impl Master {
                 self.audit(Audit::forbidden(peer, &message, &why));
                 MasterToClient::RequestForbidden { why }
             }
-            None => self.answer(now, peer, message),
+            None => match self.answer(now, peer, message) {
+                Some(answer) => answer,
+                None => return,
+            },
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
@@ -64,6 +67,7 @@ impl Master {
             ClientToMaster::RequestClearCompletedDriversAndApps { by } => {
                 not_admin(by, "clear what has ended")
             }
+            ClientToMaster::RequestLog { range, by } => self.hides(&range.author, by),
             ClientToMaster::RequestMasterState { .. }
             | ClientToMaster::RequestApplication { .. }
             | ClientToMaster::RequestReadyz
@@ -73,8 +77,10 @@ impl Master {
         }
     }
 
-    fn answer(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) -> MasterToClient {
-        match message {
+    /// The answer. `None`: it follows when a log is read.
+    fn answer(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) -> Option<MasterToClient> {
+        Some(match message {
+            ClientToMaster::RequestLog { range, by: _ } => return self.on_request_log(peer, range),
             ClientToMaster::RequestMasterState { from } => {
                 self.workers.forget_dead(now);
                 MasterToClient::MasterStateResponse(self.state_page(&from))
@@ -120,7 +126,7 @@ impl Master {
             ClientToMaster::RequestHistory { from } => {
                 MasterToClient::HistoryResponse(self.history_page(from))
             }
-        }
+        })
     }
 
     /// Logs a user's request and its result.

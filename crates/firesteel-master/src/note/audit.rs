@@ -52,6 +52,8 @@ pub enum Action {
     KillAllDrivers,
     /// Forget ended applications and cluster drivers.
     ClearCompleted,
+    /// Read a log. Only refusals are audited.
+    ReadLog,
 }
 
 /// The id of the object that was changed.
@@ -88,6 +90,7 @@ impl Action {
             Self::KillDriver => "kill-driver",
             Self::KillAllDrivers => "kill-all-drivers",
             Self::ClearCompleted => "clear-completed",
+            Self::ReadLog => "read-log",
         }
     }
 }
@@ -213,6 +216,7 @@ impl Audit {
             ClientToMaster::RequestKillAllDrivers { .. } => (Action::KillAllDrivers, ALL),
             ClientToMaster::DecommissionWorkers { which, .. } => (Action::DecommissionWorkers, &**which),
             ClientToMaster::RequestClearCompletedDriversAndApps { .. } => (Action::ClearCompleted, ALL),
+            ClientToMaster::RequestLog { range, .. } => (Action::ReadLog, range.author.directory_id()),
             ClientToMaster::RequestMasterState { .. }
             | ClientToMaster::RequestApplication { .. }
             | ClientToMaster::RequestReadyz

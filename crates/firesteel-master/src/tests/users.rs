@@ -1,4 +1,4 @@
-//! What each user may have at the same time.
+//! What each user may have at the same time, and whose logs he may read.
 
 use super::audit::submission;
 use super::*;
@@ -141,4 +141,116 @@ fn who_has_or_submits_too_much_is_refused_with_the_setting() {
     assert_eq!(register_of(&mut bench, 102, "bob", 0), None);
     bench.now = bench.now + Duration::from_secs(1);
     assert_eq!(register_of(&mut bench, 103, "ann", 0), None);
+}
+
+/// The answer to a client who asks for a log. `None`: it is read first.
+fn log(bench: &mut Bench, peer: u64, author: LogAuthor, by: &Requester) -> Option<MasterToClient> {
+    let range = LogRange { author, stream: Stream::Stderr, from: LogStart::Offset(7) };
+    let message = Inbound::Client(ClientToMaster::RequestLog { range, by: by.clone() });
+    let effects = bench.apply(Event::Received { peer: PeerId(peer), arrived: bench.now, message });
+    answer_to(peer, effects)
+}
+
+fn answer_to(peer: u64, effects: Vec<Effect>) -> Option<MasterToClient> {
+    effects.into_iter().find_map(|effect| match effect {
+        Effect::Send { peer: to, message: Outbound::Client(answer) } if to == PeerId(peer) => Some(answer),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_log_is_read_for_its_owner_and_for_those_who_may_read_all() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(4), 4);
+    bench.client_says(submission("me", 1));
+    let driver = LogAuthor::Driver(DriverId::new("driver-20261120212235-0000"));
+    let mut peer = 300;
+    for author in [LogAuthor::Executor(key(0)), driver] {
+        let hidden = format!("{author} belongs to me, and bob may not read its logs");
+        for (name, rights, may) in [
+            ("me@host", Rights::None, false),
+            ("me@host", Rights::Own, true),
+            ("bob@host", Rights::Own, false),
+            ("bob@host", Rights::View, true),
+            ("bob@host", Rights::Modify, true),
+            ("bob@host", Rights::Admin, true),
+        ] {
+            peer += 1;
+            let by = Requester::new(name, rights);
+            match log(&mut bench, peer, author.clone(), &by) {
+                None => assert!(may, "{by} with {rights} read {author}"),
+                Some(MasterToClient::RequestForbidden { why }) => {
+                    assert!(!may && (why == hidden || name == "me@host"), "{by} with {rights}: {why}");
+                }
+                Some(other) => panic!("{other:?}"),
+            }
+        }
+    }
+    bench.apply(Event::Disconnected { peer: DRIVER });
+    let ended = log(&mut bench, 400, LogAuthor::Executor(key(0)), &Requester::new("bob", Rights::Own));
+    assert!(matches!(ended, Some(MasterToClient::RequestForbidden { .. })), "it stays hidden: {ended:?}");
+}
+
+#[test]
+fn a_log_is_looked_for_where_it_was_written_and_each_client_waits_for_one() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 4);
+    bench.application(Some(4), 4);
+    let (by, author) = (admin("ann"), LogAuthor::Executor(key(0)));
+    let range = LogRange { author: author.clone(), stream: Stream::Stdout, from: LogStart::LastLines(3) };
+    let question = ClientToMaster::RequestLog { range: range.clone(), by: by.clone() };
+    let effects = bench.client_says(question.clone());
+    let [Effect::ReadLog { peer, addresses, range: asked }] = &effects[..] else { panic!("{effects:?}") };
+    let [address] = &addresses[..] else { panic!("{addresses:?}") };
+    let (worker, author_there) = (WorkerId::new("w1"), author.clone());
+    assert_eq!(
+        (&address.author, &address.worker, &address.host, address.port),
+        (&author_there, &worker, &"host1".to_owned(), PORT)
+    );
+    assert_eq!(*asked, range);
+    let peer = *peer;
+    let failed = |effects: Vec<Effect>| match answer_to(peer.0, effects) {
+        Some(MasterToClient::RequestLogFailed { why }) => why,
+        other => panic!("{other:?}"),
+    };
+    assert!(failed(bench.client_says(question.clone())).contains("not answered yet"));
+    let piece = LogPiece { start: 0, bytes: "up\n".into(), length: 3, is_over: false };
+    let read = Event::LogRead { peer, outcome: Ok(piece.clone()) };
+    assert_eq!(answer_to(peer.0, bench.apply(read.clone())), Some(MasterToClient::LogResponse(piece)));
+    assert_eq!(bench.apply(read), [], "it was answered");
+    bench.client_says(question.clone());
+    assert_eq!(failed(bench.apply(Event::LogRead { peer, outcome: Err("no".to_owned()) })), "no");
+    bench.client_says(question.clone());
+    bench.apply(Event::Disconnected { peer });
+    let late = Event::LogRead { peer, outcome: Err("late".to_owned()) };
+    assert_eq!(bench.apply(late), [], "nobody waits any more");
+    for (wrong, part) in [
+        (LogAuthor::Executor(key(9)), "has no executor 9"),
+        (
+            LogAuthor::Executor(ExecutorKey { app: AppId::new("app-9"), executor: ExecutorId(0) }),
+            "no application has the id app-9",
+        ),
+        (LogAuthor::Driver(DriverId::new("driver-9")), "no cluster driver has the id driver-9"),
+    ] {
+        match log(&mut bench, 500, wrong, &by) {
+            Some(MasterToClient::RequestLogFailed { why }) => assert!(why.contains(part), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    // The Worker is gone, and another one was started on its host.
+    bench.worker_says(1, WorkerToMaster::WorkerDecommissioning { worker: worker.clone() });
+    bench.apply(Event::Disconnected { peer: PeerId(1) });
+    let mut successor = register(1, 4, Vec::new());
+    if let WorkerToMaster::RegisterWorker { worker, .. } = &mut successor {
+        worker.id = WorkerId::new("w2");
+    }
+    bench.worker_says(2, successor);
+    let effects = bench.client_says(question);
+    let asked = effects.iter().find_map(|effect| match effect {
+        Effect::ReadLog { addresses, .. } => Some(addresses),
+        _ => None,
+    });
+    let asked: Vec<&str> = asked.into_iter().flatten().map(|address| address.worker.as_str()).collect();
+    assert_eq!(asked, ["w1", "w2"]);
 }

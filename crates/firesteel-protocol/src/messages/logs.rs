@@ -7,8 +7,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{ClientToWorker, Stream};
-use crate::ids::{DriverId, ExecutorKey};
+use super::{ClientToWorker, DriverLocation, ExecutorView, Stream};
+use crate::ids::{AppId, DriverId, ExecutorKey, WorkerId};
 
 /// The part of an executor's log that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct DriverLogRequest {
 }
 
 /// The part of a log of an executor or a cluster driver that a client wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRange {
     pub author: LogAuthor,
     pub stream: Stream,
@@ -35,7 +35,7 @@ pub struct LogRange {
 }
 
 /// The writer of a log. Formatted as `executor 3 of app-1`, or as the id of a cluster driver.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, crate::Display)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, crate::Display)]
 pub enum LogAuthor {
     #[display("executor {} of {}", _0.executor, _0.app)]
     Executor(ExecutorKey),
@@ -50,6 +50,41 @@ impl LogAuthor {
             Self::Executor(executor) => executor.app.as_str(),
             Self::Driver(driver) => driver.as_str(),
         }
+    }
+}
+
+/// Where the logs of an executor or a cluster driver are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogAddress {
+    pub author: LogAuthor,
+    pub worker: WorkerId,
+    pub host: String,
+    /// The port that the Worker listens on.
+    pub port: u16,
+    /// The directory on the Worker's host that contains the log. Empty if the Worker does not report its directories.
+    pub directory: String,
+}
+
+impl LogAddress {
+    #[must_use]
+    pub fn of_executor(app: &AppId, executor: &ExecutorView) -> Self {
+        let ExecutorView { id, worker, host, port, directory, .. } = executor;
+        let author = LogAuthor::Executor(ExecutorKey { app: app.clone(), executor: *id });
+        let (worker, host, directory) = (worker.clone(), host.clone(), directory.clone());
+        Self { author, worker, host, port: *port, directory }
+    }
+
+    /// The location of a cluster driver's logs, on its present or last Worker.
+    #[must_use]
+    pub fn of_driver(driver: &DriverId, place: &DriverLocation) -> Self {
+        let DriverLocation { worker, host, port, directory } = place.clone();
+        Self { author: LogAuthor::Driver(driver.clone()), worker, host, port, directory }
+    }
+
+    /// Whether the Worker is one of Spark's. Only those do not tell their directories.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.directory.is_empty()
     }
 }
 

@@ -56,7 +56,9 @@ pub use history::{
     ExceededLimit, HistoryCursor, HistoryPage, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow,
     Used,
 };
-pub use logs::{DriverLogRequest, LogAuthor, LogPiece, LogRange, LogRequest, LogStart, RefusedLog};
+pub use logs::{
+    DriverLogRequest, LogAddress, LogAuthor, LogPiece, LogRange, LogRequest, LogStart, RefusedLog,
+};
 pub use outcome::{Outcome, OutcomeWords};
 pub use report::{
     Departure, DepartureCause, DiskSpace, MachineUsage, TimedReport, Usage, WorkerRemark, WorkerReport,

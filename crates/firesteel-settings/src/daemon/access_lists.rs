@@ -1,4 +1,4 @@
-//! The users who may end what belongs to others, and those who administer a cluster.
+//! The users who may read or end what belongs to others, and those who administer a cluster.
 //!
 //! Source: Spark's SecurityManager, 4.0.1, for the settings. There they have an effect with `spark.acls.enable` only.
 
@@ -17,6 +17,7 @@ const ALL: &str = "*";
 pub struct AccessLists {
     admins: AccessList,
     modifiers: AccessList,
+    viewers: AccessList,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,13 +37,14 @@ impl AccessLists {
         Self {
             admins: read(keys::ADMIN_ACLS, keys::ADMIN_ACLS_GROUPS),
             modifiers: read(keys::MODIFY_ACLS, keys::MODIFY_ACLS_GROUPS),
+            viewers: read(keys::VIEW_ACLS, keys::VIEW_ACLS_GROUPS),
         }
     }
 
     /// Whether the groups of a user make a difference.
     #[must_use]
     pub fn name_groups(&self) -> bool {
-        !(self.admins.groups.is_empty() && self.modifiers.groups.is_empty())
+        [&self.admins, &self.modifiers, &self.viewers].into_iter().any(|list| !list.groups.is_empty())
     }
 
     /// The rights of a user who is in these groups.
@@ -52,6 +54,8 @@ impl AccessLists {
             Rights::Admin
         } else if self.modifiers.has(user, groups) {
             Rights::Modify
+        } else if self.viewers.has(user, groups) {
+            Rights::View
         } else {
             Rights::Own
         }
@@ -85,6 +89,9 @@ mod tests {
             (&["spark.admin.acls=ann", "spark.modify.acls=ann,bob"], Rights::Admin, Rights::Modify),
             (&["spark.admin.acls.groups=staff,wheel"], Rights::Own, Rights::Admin),
             (&["spark.admin.acls=staff", "spark.modify.acls.groups=ann"], Rights::Own, Rights::Own),
+            (&["spark.ui.view.acls=ann"], Rights::View, Rights::Own),
+            (&["spark.ui.view.acls=*", "spark.modify.acls.groups=users"], Rights::View, Rights::Modify),
+            (&["spark.ui.view.acls.groups=staff"], Rights::Own, Rights::View),
         ] {
             let found = (rights(pairs, "ann", &[]), rights(pairs, "bob", &["staff", "users"]));
             assert_eq!(found, (ann, bob), "{pairs:?}");

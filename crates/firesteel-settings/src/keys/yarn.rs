@@ -55,10 +55,6 @@ table! {
     YARN_GPU_NAME: "spark.yarn.resourceGpuDeviceName", [Application], Value("yarn.io/gpu");
     /// On YARN: name of the resource fpga on the cluster.
     YARN_FPGA_NAME: "spark.yarn.resourceFpgaDeviceName", [Application], Value("yarn.io/fpga");
-    /// On YARN with ACLs: further users who may view the application and its logs.
-    VIEW_ACLS: "spark.ui.view.acls", [Application], Otherwise("none");
-    /// On YARN with ACLs: groups whose members may view the application and its logs.
-    VIEW_ACLS_GROUPS: "spark.ui.view.acls.groups", [Application], Otherwise("none");
     /// On YARN: label of the nodes where executors may run.
     YARN_EXECUTOR_LABEL: "spark.yarn.executor.nodeLabelExpression", [Application], Otherwise("the queue's");
     /// On YARN: hosts where no executor may run, separated by commas.

@@ -45,8 +45,6 @@ pub enum Refusing {
     ApplicationsWithoutCredentials,
     /// The same as [`Self::WithoutCredentials`], except applications on YARN, which has access lists of its own.
     WithoutCredentialsOrYarn,
-    /// All except applications on YARN.
-    OutsideYarn,
     /// Commands that start Firesteel's applications. Spark's own applications provide the requested protection.
     Applications,
 }
@@ -73,8 +71,6 @@ const NO_TLS: &str = "Firesteel has TLS for its pages, by spark.ssl.standalone.e
                       spark.ssl.rpc.enabled: remove the setting; firesteel.credentials.file encrypts Firesteel's own connections";
 const NO_NAMES: &str =
     "only with firesteel.credentials.file do users prove their names: make one with firesteel secret new";
-const NO_VIEW_LISTS: &str = "Firesteel hides nothing from a cluster's users yet, only YARN does: remove the setting; with \
-                             firesteel.credentials.file only spark.admin.acls, spark.modify.acls and the owner end an application";
 const NO_FILE_ENCRYPTION: &str =
     "Firesteel's own applications do not encrypt what they write to disks: remove the setting";
 
@@ -88,12 +84,12 @@ pub const TABLE: &[Row] = &[
     row("spark.ssl.enabled", Refusing::All, NO_TLS),
     row(keys::RPC_TLS, Refusing::ApplicationsWithoutCredentials, NO_CREDENTIALS),
     row("spark.ssl.NAME.enabled", Refusing::All, NO_TLS),
-    row("spark.acls.enable", Refusing::OutsideYarn, NO_VIEW_LISTS),
-    row("spark.ui.acls.enable", Refusing::OutsideYarn, NO_VIEW_LISTS),
+    row("spark.acls.enable", Refusing::WithoutCredentialsOrYarn, NO_NAMES),
+    row("spark.ui.acls.enable", Refusing::WithoutCredentialsOrYarn, NO_NAMES),
     row(keys::ADMIN_ACLS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
     row(keys::ADMIN_ACLS_GROUPS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
-    row(keys::VIEW_ACLS, Refusing::OutsideYarn, NO_VIEW_LISTS),
-    row(keys::VIEW_ACLS_GROUPS, Refusing::OutsideYarn, NO_VIEW_LISTS),
+    row(keys::VIEW_ACLS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
+    row(keys::VIEW_ACLS_GROUPS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
     row(keys::MODIFY_ACLS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
     row(keys::MODIFY_ACLS_GROUPS, Refusing::WithoutCredentialsOrYarn, NO_NAMES),
     row("spark.io.encryption.enabled", Refusing::Applications, NO_FILE_ENCRYPTION),
@@ -114,7 +110,6 @@ pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager)
             reader == Reader::Application && manager != ClusterManager::Secured
         }
         (Refusing::WithoutCredentialsOrYarn, _, manager) => manager == ClusterManager::Standalone,
-        (Refusing::OutsideYarn, _, manager) => manager != ClusterManager::Yarn,
         (Refusing::Applications, reader, _) => reader == Reader::Application,
     };
     refuses.then_some(row.why)
@@ -123,8 +118,8 @@ pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager)
 /// Whether YARN itself gives applications the protection that this property asks for.
 #[must_use]
 pub fn is_left_to_yarn(name: &str) -> bool {
-    let left = [Refusing::OutsideYarn, Refusing::WithoutCredentialsOrYarn];
-    TABLE.iter().any(|row| left.contains(&row.refusing) && matched(row.name, name).is_some())
+    let is_left = |row: &Row| row.refusing == Refusing::WithoutCredentialsOrYarn;
+    TABLE.iter().any(|row| is_left(row) && matched(row.name, name).is_some())
 }
 
 #[cfg(test)]
@@ -151,11 +146,10 @@ mod tests {
     #[test]
     fn what_asks_for_protection_is_refused_by_all_who_cannot_give_it() {
         let without = vec![(Master, Standalone), (Worker, Standalone), (Application, Standalone)];
-        let outside_yarn: Vec<_> =
-            without.iter().copied().chain([(Master, Secured), (Application, Secured)]).collect();
+        let secured = [(Master, Secured), (Application, Secured)];
         let (unproven, yarn) = (without.clone(), [(Application, Yarn)]);
         let without: Vec<_> = without.into_iter().chain(yarn).collect();
-        let all: Vec<_> = outside_yarn.iter().copied().chain(yarn).collect();
+        let all: Vec<_> = unproven.iter().copied().chain(secured).chain(yarn).collect();
         for (name, value, expected) in [
             ("spark.authenticate", "true", without.clone()),
             ("spark.authenticate", "TRUE", without.clone()),
@@ -172,12 +166,12 @@ mod tests {
             ("spark.ssl.standalone.enabled", "true", Vec::new()),
             ("spark.ssl.historyServer.enabled", "true", all.clone()),
             ("spark.ssl.fs.enabled", "true", all),
-            ("spark.acls.enable", "true", outside_yarn.clone()),
-            ("spark.ui.acls.enable", "true", outside_yarn.clone()),
+            ("spark.acls.enable", "true", unproven.clone()),
+            ("spark.ui.acls.enable", "true", unproven.clone()),
             ("spark.admin.acls", "root", unproven.clone()),
             ("spark.admin.acls.groups", "wheel", unproven.clone()),
-            ("spark.ui.view.acls", "*", outside_yarn.clone()),
-            ("spark.ui.view.acls.groups", "staff", outside_yarn),
+            ("spark.ui.view.acls", "*", unproven.clone()),
+            ("spark.ui.view.acls.groups", "staff", unproven.clone()),
             ("spark.modify.acls", "ann", unproven.clone()),
             ("spark.modify.acls.groups", "staff", unproven),
             (

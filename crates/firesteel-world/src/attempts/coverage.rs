@@ -79,6 +79,8 @@ impl AttemptCoverage {
                     | MasterToClient::ClearCompletedResponse
                     | MasterToClient::RequestForbidden { .. }
                     | MasterToClient::HistoryResponse(_)
+                    | MasterToClient::LogResponse(_)
+                    | MasterToClient::RequestLogFailed { .. }
                     | MasterToClient::ReadyzResponse => {}
                 }
             }

@@ -318,8 +318,8 @@ impl World {
                     self.on_their_way.entry(peer).or_default().push_back(message);
                 }
                 Effect::Close { peer } => self.close(peer),
-                // A Worker that is away may still run.
-                Effect::Probe { .. } => {}
+                // A Worker that is away may still run, and nobody reads logs.
+                Effect::Probe { .. } | Effect::ReadLog { .. } => {}
                 Effect::Note(note) => {
                     self.trace(format!("({note})"));
                     if matches!(note, Note::StateIsOlder { .. }) {

@@ -186,8 +186,8 @@ impl World {
                         self.post(line, channel, OutgoingItem::End(PeerEnd::InOrder));
                     }
                 }
-                // Spark's Workers are never away.
-                MasterEffect::Probe { .. } => {}
+                // Spark's Workers are never away, and nobody reads logs here.
+                MasterEffect::Probe { .. } | MasterEffect::ReadLog { .. } => {}
                 MasterEffect::Note(note) => self.trace(|| format!("Master: {note}")),
             }
         }

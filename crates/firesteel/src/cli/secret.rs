@@ -27,8 +27,8 @@ Masters use the file of new. Workers and people use a granted file, which does n
 their file in firesteel.credentials.file, or in FIRESTEEL_CREDENTIALS_FILE. Only its owner may be able to read a file.
 
 With --name a user has secrets of his own: applications belong to this user, whatever the client says, and revoke takes them back. \
-Bring the file of the cluster to the Masters after each of the two. A user with a name ends nothing of others', unless the Master's \
-spark.modify.acls or spark.admin.acls names him. Without --name all users are alike.
+Bring the file of the cluster to the Masters after each of the two. A user with a name ends nothing of others' and \
+reads none of their logs, unless the Master's spark.modify.acls, spark.admin.acls or, for logs, spark.ui.view.acls names him. Without --name all users are alike.
 
 To replace the secret of a running cluster, rotate the file with add, then switch, then drop. After each step grant the files \
 again, and bring all of them to their machines, in the place of the earlier ones. Programs read their file every two seconds.
@@ -122,8 +122,8 @@ impl Holder {
         match self {
             // A Worker checks the credentials of those who read its logs and its pages.
             Self::Worker => &[Purpose::Work, Purpose::Logs, Purpose::Pages],
-            Self::User => &[Purpose::Submit, Purpose::Logs, Purpose::Pages, Purpose::Rest, Purpose::Spark],
-            Self::Admin => &[Purpose::Admin, Purpose::Logs, Purpose::Pages, Purpose::Spark],
+            Self::User => &[Purpose::Submit, Purpose::Pages, Purpose::Rest, Purpose::Spark],
+            Self::Admin => &[Purpose::Admin, Purpose::Pages, Purpose::Spark],
             Self::Monitor => &[Purpose::Pages],
         }
     }

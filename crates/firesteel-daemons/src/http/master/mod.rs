@@ -44,6 +44,7 @@ use super::question::Question;
 use super::server::HttpMeter;
 use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
+use crate::log_client::{LogError, MasterLogs};
 use crate::master::reach::Reach;
 use crate::secret;
 
@@ -365,14 +366,22 @@ impl MasterSite {
                 }
             }
         };
-        let shown = match listed {
-            Ok(listed) => listed.read(&wanted, (&view, &self.reach), (look, base)).await,
-            Err(words) => Err(words),
+        let listed = match listed {
+            Ok(listed) => listed,
+            Err(words) => return failed(app, &words),
         };
-        match shown {
+        let mut logs = match read::client(&term.virtual_peers) {
+            Ok(client) => MasterLogs { client, by: question.by.clone() },
+            Err(why) => return unanswered(why),
+        };
+        match listed.read(&wanted, &mut logs, (look, base)).await {
             Ok(text) if look == Look::Text => Answer::text(&text),
             Ok(document) => Answer::page(StatusCode::OK, &document),
-            Err(words) => failed(app, &words),
+            Err(LogError::Call(why)) => unanswered(why),
+            Err(LogError::Forbidden(why)) => {
+                Answer { status: StatusCode::FORBIDDEN, ..failed(app, &format!("{why}.")) }
+            }
+            Err(LogError::None(why)) => failed(app, &format!("{why}.")),
         }
     }
 

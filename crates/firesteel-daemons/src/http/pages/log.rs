@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::super::query::{Query, link};
 use super::parts::grouped;
+use crate::log_client::{Log, LogSource};
 
 /// The default number of bytes to show. Source: Spark's log pages, 4.0.1.
 const BYTES: u64 = 102_400;
@@ -34,16 +35,6 @@ pub(in super::super) struct Excerpt {
     is_over: bool,
     /// The path of the log's latest file. The host is included if the file is on another machine.
     pub(in super::super) place: String,
-}
-
-/// Reads pieces of the logs of one executor or cluster driver.
-pub(in super::super) trait LogSource {
-    /// A piece of the log, or the reason why there is none, as text.
-    fn piece(
-        &mut self,
-        stream: Stream,
-        from: LogStart,
-    ) -> impl Future<Output = Result<LogPiece, String>> + Send;
 }
 
 /// The name of an output stream, in URLs and as the name of its file.
@@ -126,18 +117,19 @@ impl LogQuestion {
     }
 
     /// Reads the part of the log. `place` says where the log is.
-    pub(in super::super) async fn read(
+    pub(in super::super) async fn read<S: LogSource>(
         &self,
-        source: &mut impl LogSource,
+        source: &mut S,
         place: String,
-    ) -> Result<Excerpt, String> {
+    ) -> Result<Excerpt, S::Error> {
+        let mut log = Log::of(self.author.clone());
         let from = self.offset.map_or(LogStart::LastBytes(self.bytes), LogStart::Offset);
-        let LogPiece { start, bytes, mut length, mut is_over } = source.piece(self.stream, from).await?;
+        let LogPiece { start, bytes, mut length, mut is_over } = log.piece(source, self.stream, from).await?;
         let mut text = bytes.to_vec();
         let room = usize::try_from(self.bytes).expect("it is at most MOST_BYTES");
         while text.len() < room && start + (text.len() as u64) < length {
             let next = LogStart::Offset(start + text.len() as u64);
-            let more = source.piece(self.stream, next).await?;
+            let more = log.piece(source, self.stream, next).await?;
             if more.bytes.is_empty() {
                 break;
             }
@@ -230,6 +222,7 @@ impl Excerpt {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use firesteel_protocol::messages::LogRange;
 
     use super::*;
 
@@ -237,12 +230,14 @@ mod tests {
     struct Short(Vec<u8>);
 
     impl LogSource for Short {
-        async fn piece(&mut self, _: Stream, from: LogStart) -> Result<LogPiece, String> {
+        type Error = &'static str;
+
+        async fn ask(&mut self, range: LogRange) -> Result<LogPiece, Self::Error> {
             let length = self.0.len() as u64;
-            let start = match from {
+            let start = match range.from {
                 LogStart::Offset(offset) => offset.min(length),
                 LogStart::LastBytes(bytes) => length.saturating_sub(bytes),
-                LogStart::LastLines(_) => return Err("not asked for".to_owned()),
+                LogStart::LastLines(_) => return Err("not asked for"),
             };
             let end = (start / 10 * 10 + 10).min(length);
             let bytes = Bytes::copy_from_slice(&self.0[start as usize..end as usize]);

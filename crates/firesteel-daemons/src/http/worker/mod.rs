@@ -21,13 +21,13 @@ use firesteel_placement::Resources;
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{
-    ClientToWorker, LogAuthor, WorkerReport, WorkerToClient, WorkerViewOfItself,
+    ClientToWorker, LogAuthor, Rights, WorkerReport, WorkerToClient, WorkerViewOfItself,
 };
 use firesteel_worker::{Event, ExecutorPlan, Inbound};
 use hyper::StatusCode;
 
 use self::json::WorkerPage;
-use self::logs::OwnLog;
+use self::logs::OwnLogs;
 use self::plans::Plans;
 use super::answer::Answer;
 use super::inquiry::Inquiry;
@@ -158,6 +158,10 @@ impl WorkerSite {
 
     async fn log(&self, question: &Question, is_page: bool) -> Answer {
         let shown = match LogQuestion::of(&question.query) {
+            // A Worker does not know whose its logs are.
+            Ok(_) if question.by.rights() < Rights::View => {
+                return Answer::line(StatusCode::FORBIDDEN, "Read your logs on the pages of the Master.");
+            }
             Ok(wanted) => self.excerpt(&wanted, is_page).await,
             Err(words) => Err(words),
         };
@@ -177,8 +181,8 @@ impl WorkerSite {
             LogAuthor::Driver(driver) => self.work.of_driver(driver),
         };
         let place = directory.join(name(wanted.stream)).display().to_string();
-        let mut log = OwnLog::open(&self.virtual_peers, wanted.author.clone())?;
-        let excerpt = wanted.read(&mut log, place).await?;
+        let mut logs = OwnLogs::open(&self.virtual_peers)?;
+        let excerpt = wanted.read(&mut logs, place).await?;
         if !is_page {
             return Ok(wanted.text(&excerpt));
         }

@@ -20,7 +20,7 @@ pub enum Purpose {
     /// Drivers and clients to a Master.
     #[display("submit")]
     Submit,
-    /// Clients to a Worker, for logs and its state.
+    /// Masters to a Worker, for logs.
     #[display("logs")]
     Logs,
     /// Browsers and monitors to the pages of a Master or a Worker.
@@ -42,7 +42,7 @@ impl Purpose {
         [Self::Work, Self::Submit, Self::Logs, Self::Pages, Self::Rest, Self::Spark, Self::Admin];
 
     /// The purposes for which each user may have secrets of his own.
-    pub const OF_USERS: [Self; 3] = [Self::Submit, Self::Rest, Self::Spark];
+    pub const OF_USERS: [Self; 4] = [Self::Submit, Self::Pages, Self::Rest, Self::Spark];
 
     /// The secret for this purpose and user alone, made from the secret of a cluster. Nobody can find out the secret of
     /// the cluster from it.
@@ -64,8 +64,9 @@ impl Purpose {
     /// The rights that a secret for this purpose gives. Of those who prove no name, nobody can tell what is their own.
     fn rights(self, user: Option<&UserName>) -> Rights {
         match (self, user) {
-            (Self::Work | Self::Logs | Self::Pages, _) => Rights::None,
-            (Self::Submit | Self::Rest | Self::Spark, Some(_)) => Rights::Own,
+            (Self::Work | Self::Logs, _) => Rights::None,
+            (Self::Pages, None) => Rights::View,
+            (Self::Submit | Self::Pages | Self::Rest | Self::Spark, Some(_)) => Rights::Own,
             (Self::Submit | Self::Rest | Self::Spark, None) => Rights::Modify,
             (Self::Admin, _) => Rights::Admin,
         }

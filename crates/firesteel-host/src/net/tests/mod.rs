@@ -2,6 +2,7 @@
 
 mod encryption;
 mod puppet;
+mod strangers;
 
 use std::net::SocketAddr;
 use std::time::Duration;

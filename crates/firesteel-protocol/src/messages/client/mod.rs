@@ -13,13 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverLogRequest, DriverView, HistoryCursor,
-    HistoryPage, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, RefusedLog, ReservedRoom, StateCursor,
-    StatePage, SubmitDriverAnswer, WorkerReport,
+    HistoryPage, KillAnswer, KillDriverAnswer, LogPiece, LogRange, LogRequest, RefusedLog, ReservedRoom,
+    StateCursor, StatePage, SubmitDriverAnswer, WorkerReport,
 };
 use crate::ids::{DriverId, ExecutorId};
 use crate::process::name_proven_user;
 use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
+use crate::version::Version;
 use crate::wire::Message;
 
 pub use application::{ApplicationState, ApplicationView, ExecutorView};
@@ -80,6 +81,11 @@ pub enum ClientToMaster {
     RequestClearCompletedDriversAndApps {
         by: Requester,
     },
+    /// Asks for a piece of a log, which the Master reads from the Worker that has it.
+    RequestLog {
+        range: LogRange,
+        by: Requester,
+    },
 }
 
 impl ClientToMaster {
@@ -91,7 +97,8 @@ impl ClientToMaster {
             | Self::DecommissionWorkers { by, .. }
             | Self::RequestKillDriver { by, .. }
             | Self::RequestKillAllDrivers { by }
-            | Self::RequestClearCompletedDriversAndApps { by } => by.prove(user, rights),
+            | Self::RequestClearCompletedDriversAndApps { by }
+            | Self::RequestLog { by, .. } => by.prove(user, rights),
             Self::RequestSubmitDriver(description) => {
                 name_proven_user(&mut description.command.environment, user);
                 if let Some(user) = user {
@@ -106,7 +113,8 @@ impl ClientToMaster {
         }
     }
 
-    /// Who asks for a change of what is there. `None`: the message is a question, or submits something of its own.
+    /// Who asks for a change of what is there, or for a log. `None`: everybody may ask, or it submits something of its
+    /// own.
     #[must_use]
     pub fn requester(&self) -> Option<&Requester> {
         match self {
@@ -114,7 +122,8 @@ impl ClientToMaster {
             | Self::DecommissionWorkers { by, .. }
             | Self::RequestKillDriver { by, .. }
             | Self::RequestKillAllDrivers { by }
-            | Self::RequestClearCompletedDriversAndApps { by } => Some(by),
+            | Self::RequestClearCompletedDriversAndApps { by }
+            | Self::RequestLog { by, .. } => Some(by),
             Self::RequestMasterState { .. }
             | Self::RequestApplication { .. }
             | Self::RequestReadyz
@@ -132,7 +141,8 @@ impl ClientToMaster {
             | Self::RequestApplication { .. }
             | Self::RequestReadyz
             | Self::RequestDriverStatus { .. }
-            | Self::RequestHistory { .. } => true,
+            | Self::RequestHistory { .. }
+            | Self::RequestLog { .. } => true,
             Self::KillApplication { .. }
             | Self::DecommissionWorkers { .. }
             | Self::RequestSubmitDriver(_)
@@ -163,8 +173,13 @@ pub enum MasterToClient {
     },
     /// The Master has forgotten the cluster drivers and applications that had ended.
     ClearCompletedResponse,
-    /// The requester may not change this, for this reason. Nothing was changed.
+    /// The requester may not change or read this, for this reason. Nothing was changed.
     RequestForbidden {
+        why: String,
+    },
+    LogResponse(LogPiece),
+    /// The log cannot be read, for this reason.
+    RequestLogFailed {
         why: String,
     },
 }
@@ -239,7 +254,21 @@ impl MasterView {
     }
 }
 
-impl Message for ClientToMaster {}
-impl Message for MasterToClient {}
+impl Message for ClientToMaster {
+    fn since(&self) -> Version {
+        match self {
+            Self::RequestLog { .. } => Version(9),
+            _ => Version::OLDEST,
+        }
+    }
+}
+impl Message for MasterToClient {
+    fn since(&self) -> Version {
+        match self {
+            Self::LogResponse(_) | Self::RequestLogFailed { .. } => Version(9),
+            _ => Version::OLDEST,
+        }
+    }
+}
 impl Message for ClientToWorker {}
 impl Message for WorkerToClient {}

@@ -1,19 +1,22 @@
-//! Who asks a Master for a change, and what he may change.
+//! Who asks a Master for a change or a log, and what he may have.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The changes that somebody may ask for. Each of the rights includes those before it.
+/// What somebody may ask for. Each of the rights includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, crate::Display)]
 pub enum Rights {
     /// None.
     #[default]
     #[display("none")]
     None,
-    /// To submit, and to end his own applications and cluster drivers.
+    /// To submit, and to end his own applications and cluster drivers and read their logs.
     #[display("own")]
     Own,
+    /// To read the logs of all users, too. Source: Spark (`spark.ui.view.acls`).
+    #[display("view")]
+    View,
     /// To end the applications and cluster drivers of all users. Source: Spark (`spark.modify.acls`).
     #[display("modify")]
     Modify,
@@ -22,8 +25,8 @@ pub enum Rights {
     Admin,
 }
 
-/// Who asks for a change: a user and his host, such as `ann@host`. His rights are not in messages: the Master finds out
-/// which ones the secret of the connection gives.
+/// Who asks for a change or a log: a user and his host, such as `ann@host`. His rights are not in messages: the Master
+/// finds out which ones the secret of the connection gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Requester {
@@ -57,7 +60,17 @@ impl Requester {
     /// Whether he may end what belongs to this user, who may be named with a host.
     #[must_use]
     pub fn may_end(&self, owner: &str) -> bool {
-        self.rights >= Rights::Modify || (self.rights == Rights::Own && self.user() == user_of(owner))
+        self.rights >= Rights::Modify || self.is_his(owner)
+    }
+
+    /// Whether he may read the logs of what belongs to this user, who may be named with a host.
+    #[must_use]
+    pub fn may_view(&self, owner: &str) -> bool {
+        self.rights >= Rights::View || self.is_his(owner)
+    }
+
+    fn is_his(&self, owner: &str) -> bool {
+        self.rights >= Rights::Own && self.user() == user_of(owner)
     }
 
     /// Gives the requester the rights of a connection, and the name of the user whom its secret proves. His host stays.
@@ -117,16 +130,18 @@ mod tests {
     }
 
     #[test]
-    fn a_user_may_end_what_is_his_own() {
+    fn a_user_may_end_and_read_what_is_his_own() {
+        // What is his own, and what is of others: may he end it, and may he read it?
         for (rights, own, others) in [
-            (Rights::None, false, false),
-            (Rights::Own, true, false),
-            (Rights::Modify, true, true),
-            (Rights::Admin, true, true),
+            (Rights::None, [false, false], [false, false]),
+            (Rights::Own, [true, true], [false, false]),
+            (Rights::View, [true, true], [false, true]),
+            (Rights::Modify, [true, true], [true, true]),
+            (Rights::Admin, [true, true], [true, true]),
         ] {
             let ann = Requester::new("ann@host", rights);
             for (owner, may) in [("ann", own), ("ann@there", own), ("bob", others), ("bob@host", others)] {
-                assert_eq!(ann.may_end(owner), may, "{rights} {owner}");
+                assert_eq!([ann.may_end(owner), ann.may_view(owner)], may, "{rights} {owner}");
             }
         }
     }

@@ -1,11 +1,13 @@
 //! Logs. In this world they have no content. The world only checks whether they have ended.
 
 use bytes::Bytes;
+use firesteel_master as master;
 use firesteel_protocol::ids::{PeerId, is_sound};
-use firesteel_protocol::messages::{LogAuthor, LogRange, WorkerToClient};
+use firesteel_protocol::messages::{LogAddress, LogAuthor, LogPiece, LogRange, WorkerToClient};
 use firesteel_worker::{Event, LogRead};
 
-use crate::cluster::processes::node::{Body, WorkerBody};
+use crate::cluster::processes::node::{Body, NodeEvent, WorkerBody};
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
@@ -37,6 +39,32 @@ impl World {
         };
         let millis = self.dice.between(1, 200);
         self.tell_worker(millis, node, Event::LogRead { peer, outcome });
+    }
+
+    /// A Master has a log read for a client. It may be that the Worker cannot be asked.
+    pub(crate) fn read_worker_log(
+        &mut self,
+        master: NodeIndex,
+        peer: PeerId,
+        addresses: &[LogAddress],
+        range: &LogRange,
+    ) {
+        let LogAuthor::Executor(key) = &range.author else {
+            return self.violate("no cluster driver's log is asked for at a Master of this world");
+        };
+        let started_by = self.executors.started_by(key).map(|node| &self.node(node).body);
+        if let Some(Body::Worker(body)) = started_by
+            && addresses.first().is_none_or(|first| first.worker != body.id)
+        {
+            return self.violate(format!("the log of {key} is looked for at {addresses:?}"));
+        }
+        // No random number is drawn, so that existing seeds keep their meaning.
+        let outcome = match self.now % 3 {
+            0 => Err("the Worker does not answer".to_owned()),
+            _ => Ok(LogPiece { start: 0, bytes: Bytes::from_static(b"up\n"), length: 3, is_over: false }),
+        };
+        let event = NodeEvent::Master(master::Event::LogRead { peer, outcome });
+        self.after(1 + self.now % 200, ScheduledEvent::Tell { node: master, event });
     }
 
     pub(crate) fn answer_client(&mut self, node: NodeIndex, peer: PeerId, message: &WorkerToClient) {

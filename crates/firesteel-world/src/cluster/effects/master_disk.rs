@@ -49,7 +49,7 @@ impl Held {
     fn records(&self) -> impl Iterator<Item = Record> {
         let records = self.effects.iter().filter_map(|effect| match effect {
             Effect::Persist(records) => Some(records),
-            Effect::Send { .. } | Effect::Close { .. } | Effect::Probe { .. } | Effect::Note(_) => None,
+            _ => None,
         });
         records.flatten().cloned()
     }
@@ -101,7 +101,7 @@ impl World {
     pub(crate) fn must_wait(&self, effects: &[Effect]) -> bool {
         let must = |effect: &Effect| match effect {
             Effect::Persist(records) => !Record::may_wait(records),
-            Effect::Send { .. } | Effect::Close { .. } | Effect::Probe { .. } | Effect::Note(_) => false,
+            _ => false,
         };
         self.scenario.is_durable && (self.master_disk.is_busy() || effects.iter().any(must))
     }

@@ -106,6 +106,9 @@ impl World {
             master::Effect::Probe { worker, since, until, .. } => {
                 self.probe(node, Probe { worker, since, until })
             }
+            master::Effect::ReadLog { peer, addresses, range } => {
+                self.read_worker_log(node, peer, &addresses, &range);
+            }
             master::Effect::Note(note) => {
                 self.coverage.master_note.count(&note);
                 if let master::Note::DriverEnded { state, .. } = &note {

@@ -74,6 +74,7 @@ impl World {
             Event::Received { .. }
             | Event::Disconnected { .. }
             | Event::WorkerGone { .. }
+            | Event::LogRead { .. }
             | Event::Deadline { .. } => Urgency::Ordinary,
         };
         self.master_inbox.queue.push(peer, urgency, 0, (now, event));
@@ -134,7 +135,7 @@ impl World {
                         ));
                     }
                 }
-                Effect::Persist(_) | Effect::Send { .. } | Effect::Probe { .. } | Effect::Note(_) => {}
+                _ => {}
             }
         }
     }

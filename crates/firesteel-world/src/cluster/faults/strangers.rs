@@ -9,10 +9,10 @@ use firesteel_protocol::ids::{
 use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverLogRequest,
     DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver,
-    ExecutorWork, FileDescription, FileKind, HistoryCursor, HostPreferences, LogRequest, LogStart,
-    LossReason, MasterToWorker, Offered, Placing, RefusedRegistration, Requester, ResourceProfile, Rights,
-    Sha256, Shared, StateCursor, Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work,
-    WorkerDescription, WorkerToMaster,
+    ExecutorWork, FileDescription, FileKind, HistoryCursor, HostPreferences, LogAuthor, LogRange, LogRequest,
+    LogStart, LossReason, MasterToWorker, Offered, Placing, RefusedRegistration, Requester, ResourceProfile,
+    Rights, Sha256, Shared, StateCursor, Stream, Submitter, TaskDirectory, TaskEnd, TaskState,
+    WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_protocol::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_protocol::secret::Secret;
@@ -79,6 +79,7 @@ impl World {
             0 => Rights::None,
             1 => Rights::Own,
             2 => Rights::Modify,
+            4 => Rights::View,
             _ => Rights::Admin,
         };
         let name = if self.now % 16 == 1 { "simulated@there" } else { "a \u{1b}stranger" };
@@ -93,6 +94,11 @@ impl World {
                 by,
             },
             0..=2 => ClientToMaster::KillApplication { app, by },
+            3..=5 if self.now.is_multiple_of(3) => {
+                let (author, stream) = (LogAuthor::Executor(self.odd_key()), Stream::Stderr);
+                let range = LogRange { author, stream, from: LogStart::Offset(self.now) };
+                ClientToMaster::RequestLog { range, by }
+            }
             3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
             6 if self.dice.one_in(2) => match self.now % 2 {
                 0 => ClientToMaster::RequestHistory { from: HistoryCursor::default() },

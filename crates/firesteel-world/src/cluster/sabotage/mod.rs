@@ -19,6 +19,8 @@ pub enum Sabotage {
     LoseAway,
     /// The Master waits for minutes for a Worker or driver whose connection ended.
     AwaitForLong,
+    /// The Master has logs read for whoever asks.
+    TrustReaders,
     /// The Master does not repeat an order to launch an executor that was lost with a Worker's connection.
     DropLostOrder,
     /// The Master keeps descriptions of twice the size that it may keep.
@@ -265,6 +267,7 @@ impl Sabotage {
         Self::DoubleLaunch,
         Self::ForgetWorker,
         Self::LoseAway,
+        Self::TrustReaders,
         Self::AwaitForLong,
         Self::DropLostOrder,
         Self::KeepTooMuch,

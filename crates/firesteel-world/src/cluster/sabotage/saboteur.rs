@@ -16,8 +16,8 @@ use firesteel_placement::Cores;
 use firesteel_protocol::Leadership;
 use firesteel_protocol::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, MasterToDriver,
-    MasterToWorker, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver,
+    MasterToDriver, MasterToWorker, Rights, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
 };
 use firesteel_protocol::scheduling::run_time::RUN_TIME;
 use firesteel_protocol::scheduling::{GangPreemption, Preemption};
@@ -197,7 +197,13 @@ impl Saboteur {
             core_master::Inbound::Worker(message) => {
                 core_master::Inbound::Worker(self.bend_worker_message(message, peer, ledger))
             }
-            message => message,
+            core_master::Inbound::Client(ClientToMaster::RequestLog { range, mut by })
+                if self.sabotage == Sabotage::TrustReaders =>
+            {
+                by.prove(None, Rights::Admin);
+                core_master::Inbound::Client(ClientToMaster::RequestLog { range, by })
+            }
+            message @ core_master::Inbound::Client(_) => message,
         }
     }
 

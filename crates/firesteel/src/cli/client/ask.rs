@@ -7,16 +7,17 @@ use std::time::Duration;
 use clap::Args;
 use firesteel_apps::local_cluster::key;
 use firesteel_apps::master_url::MasterUrl;
+use firesteel_daemons::log_client::{LogError, LogSource, MasterLogs};
 use firesteel_daemons::master_client::{MasterClient, Permitted};
 use firesteel_daemons::secret::credentials::keyring_of;
-use firesteel_host::net::{CallError, Evidence, Introduction, Keyring};
+use firesteel_host::net::{CallError, Evidence, Inquiry, Introduction, Keyring};
 use firesteel_host::plain::{self, clean};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::{Address, parse_masters};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
-    KillDriverAnswer, MasterView, PastRow,
+    KillDriverAnswer, LogPiece, LogRange, MasterView, PastRow,
 };
 use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::description;
@@ -197,6 +198,22 @@ impl Cluster {
     /// Returns one application by id or name, with all of its executors that the Master still lists.
     pub(in crate::cli) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
         self.first(|master| async move { self.open(&master).await?.application(app).await }).await
+    }
+
+    /// Reads a piece of a log. Returns the Master that answered, which has further pieces.
+    pub(in crate::cli) async fn logs(
+        &self,
+        range: &LogRange,
+    ) -> Result<(MasterLogs<Inquiry>, Result<LogPiece, LogError<CallError>>), Unanswered> {
+        let by = &user_at_host();
+        let ask = |master| async move {
+            let mut logs = MasterLogs { client: self.open(&master).await?, by: by.as_str().into() };
+            match logs.ask(range.clone()).await {
+                Err(LogError::Call(error)) => Err(error),
+                answer => Ok((logs, answer)),
+            }
+        };
+        self.first(ask).await
     }
 
     pub(super) async fn kill(&self, app: &str) -> Result<Permitted<KillAnswer>, Unanswered> {

@@ -1,29 +1,31 @@
-//! `firesteel logs`: prints the logs of executors and cluster drivers. `print` copies them to standard output.
+//! `firesteel logs`: prints the logs of executors and cluster drivers. `print` copies them to standard output, and
+//! `source` has them from a Master.
 
 mod print;
+mod source;
 
 use firesteel_host::plain;
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args as ClapArgs;
-use firesteel_daemons::worker_log::{LogAddress, WorkerLog};
-use firesteel_host::net::Introduction;
+use firesteel_daemons::log_client;
 use firesteel_host::progress::Show;
-use firesteel_protocol::ids::ExecutorId;
+use firesteel_protocol::ids::{ExecutorId, ExecutorKey};
 use firesteel_protocol::messages::{
-    ApplicationView, DriverView, ExecutorState, ExecutorView, LogAuthor, LogStart, Stream,
+    ApplicationView, DriverView, ExecutorState, ExecutorView, LogAddress, LogAuthor, LogStart, Stream,
 };
 use serde::Serialize;
 
 use super::block_on;
-use super::client::ask::{self, Masters};
+use super::client::ask::{self, Cluster, Masters};
 use super::client::document;
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::table;
 use firesteel_daemons::wording::application::shown_state_and_end;
 use print::{Part, PrintError, Until};
+use source::ClusterLogs;
 
 pub(super) use self::print::{Author, json_line};
 
@@ -42,9 +44,9 @@ const EXAMPLES: &str =
   firesteel logs driver-20261121003159-0000 -f        what a cluster driver wrote, then follow until it ends";
 
 const NOTES: &str = "\
-The Worker that runs or ran the executor or cluster driver reads the log. It can do so until it removes the directory, also \
-after the executor and the application, or the cluster driver, have ended. Rolled files, compressed or not, are shown as \
-one log. The header of the file of standard error, with the command, is left out; a cluster driver that was started again \
+The Master has the log read by the Worker that runs or ran the executor or cluster driver. That goes until the Worker removes \
+the directory, also after the executor and the application, or the cluster driver, have ended. Rolled files, compressed or not, \
+are shown as one log. The header of the file of standard error, with the command, is left out; a cluster driver that was started again \
 has one for each further start.
 
 Without EXECUTOR, the logs of all executors are shown; if there are several, each line begins with the executor's \
@@ -94,14 +96,13 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
     let (named, number) = names(args)?;
     let cluster = args.masters.cluster("logs")?;
-    let client = cluster.client(&format!("firesteel logs {}", std::process::id()));
     if let Some(driver) = ask::driver_named(&cluster, named)? {
-        return of_driver(args, &driver, &client, show);
+        return of_driver(args, &driver, &cluster, show);
     }
     let detail = ask::detail(&cluster, named)?;
     let application = &detail.application;
     if args.list {
-        return list(args, &rows_of(application), &client);
+        return list(args, &rows_of(application), &cluster);
     }
     let chosen = executors(application, number)?;
     if args.follow && chosen.len() > MOST_FOLLOWED {
@@ -113,14 +114,16 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
         );
         return Err(Failure::of(Exit::Usage, words));
     }
-    let place = |executor| LogAddress::of_executor(&application.id, executor);
+    let author = |executor: &ExecutorView| {
+        LogAuthor::Executor(ExecutorKey { app: application.id.clone(), executor: executor.id })
+    };
     let ended = chosen.last().filter(|last| matches!(last.state, ExecutorState::Failed(_)));
     let ended = ended.map(|last| format!("; it ended with {}", shown_state_and_end(application, last)));
-    print(args, &chosen.iter().map(place).collect::<Vec<_>>(), &ended.unwrap_or_default(), &client, show)
+    print(args, &chosen.iter().map(author).collect::<Vec<_>>(), &ended.unwrap_or_default(), &cluster, show)
 }
 
 /// Prints the log of a cluster driver, or the lengths of its logs.
-fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show) -> Result<Exit, Failure> {
+fn of_driver(args: &Args, driver: &DriverView, cluster: &Cluster, show: Show) -> Result<Exit, Failure> {
     let id = &driver.id;
     if args.executor.is_some() {
         let words = format!("{id} is a cluster driver, which has no executors: leave the number out");
@@ -132,17 +135,17 @@ fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show
     };
     let place = LogAddress::of_driver(id, place);
     match args.list {
-        true => list(args, &[Row { id: id.to_string(), state: driver.state.to_string(), place }], client),
-        false => print(args, &[place], "", client, show),
+        true => list(args, &[Row { id: id.to_string(), state: driver.state.to_string(), place }], cluster),
+        false => print(args, &[LogAuthor::Driver(id.clone())], "", cluster, show),
     }
 }
 
 /// Prints these logs. `ended` is a text about how the log's author ended, which may explain an empty log.
 fn print(
     args: &Args,
-    places: &[LogAddress],
+    authors: &[LogAuthor],
     ended: &str,
-    client: &Introduction,
+    cluster: &Cluster,
     show: Show,
 ) -> Result<Exit, Failure> {
     let part = Part {
@@ -155,16 +158,17 @@ fn print(
         until: if args.follow { Until::AuthorEnds } else { Until::EndOfLog },
         is_json: args.json,
     };
-    let printed = match places {
-        [place] if !args.json => block_on(print::one(place, part, client))?,
-        several => block_on(print::several(several, part, client))?,
+    let mut source = ClusterLogs::of(cluster, part.until);
+    let printed = match authors {
+        [author] if !args.json => block_on(print::one(author, part, &mut source))?,
+        several => block_on(print::several(several, part, &mut source))?,
     };
     match printed {
-        Ok(0) if show == Show::Auto && !args.json => Ok(say_empty(part, places, ended)),
+        Ok(0) if show == Show::Auto && !args.json => Ok(say_empty(part, authors, ended)),
         Ok(_) => Ok(Exit::Done),
         Err(PrintError::Stdout(error)) => exit::written(Err(error)),
-        Err(PrintError::Log(error)) => Err(Failure::with(Exit::Failure, &*error)),
-        Err(PrintError::Some { of: 1, first, .. }) if args.json => Err(Failure::with(Exit::Failure, &*first)),
+        Err(PrintError::Log(error)) => Err(Failure::with(error.exit(), &*error)),
+        Err(PrintError::Some { of: 1, first, .. }) if args.json => Err(Failure::with(first.exit(), &*first)),
         Err(PrintError::Some { failed, of, first }) => {
             let first = if args.json { format!(": {first}") } else { String::new() };
             Err(Failure::of(Exit::Failure, format!("cannot show {failed} of {of} logs{first}")))
@@ -173,9 +177,9 @@ fn print(
 }
 
 /// Explains why a log is empty, because users often expect the output of items in it.
-fn say_empty(part: Part, places: &[LogAddress], ended: &str) -> Exit {
+fn say_empty(part: Part, authors: &[LogAuthor], ended: &str) -> Exit {
     if part.is_all() {
-        let is_driver = matches!(places, [LogAddress { author: LogAuthor::Driver(_), .. }]);
+        let is_driver = matches!(authors, [LogAuthor::Driver(_)]);
         let (author, tasks) = match is_driver {
             true => ("driver", ""),
             false => (
@@ -254,11 +258,12 @@ fn rows_of(application: &ApplicationView) -> Vec<Row> {
     application.executors.iter().map(row).collect()
 }
 
-fn list(args: &Args, rows: &[Row], client: &Introduction) -> Result<Exit, Failure> {
+fn list(args: &Args, rows: &[Row], cluster: &Cluster) -> Result<Exit, Failure> {
+    let mut source = ClusterLogs::of(cluster, Until::EndOfLog);
     let lengths = block_on(async {
         let mut lengths = Vec::new();
         for row in rows {
-            lengths.push(row.lengths(client).await);
+            lengths.push(row.lengths(&mut source).await);
         }
         lengths
     })?;
@@ -300,11 +305,10 @@ impl<'a> Log<'a> {
 }
 
 impl Row {
-    async fn lengths(&self, client: &Introduction) -> Lengths {
-        match WorkerLog::open(&self.place, client.clone()).await {
-            Ok(mut log) => [log.length(Stream::Stdout).await.ok(), log.length(Stream::Stderr).await.ok()],
-            Err(_) => [None, None],
-        }
+    async fn lengths(&self, source: &mut ClusterLogs<'_>) -> Lengths {
+        let mut log = log_client::Log::of(self.place.author.clone());
+        let stdout = log.length(source, Stream::Stdout).await.ok();
+        [stdout, log.length(source, Stream::Stderr).await.ok()]
     }
 
     fn cells(&self, lengths: Lengths) -> Vec<String> {

@@ -6,15 +6,19 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use firesteel_daemons::worker_log::{LogAddress, LogError, WorkerLog};
-use firesteel_host::net::Introduction;
+use firesteel_daemons::log_client::Log;
 use firesteel_protocol::byte_text;
 use firesteel_protocol::messages::{LogAuthor, LogPiece, LogStart, Stream};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
+use super::source::{ClusterLogs, NoLog};
+
 /// The interval between requests for new output of a followed log.
 const PACE: Duration = Duration::from_millis(100);
+
+/// The number of followed logs above which the interval is longer: the Master answers all requests.
+const AT_PACE: usize = 16;
 
 /// Maximum length of a line if several logs are printed; longer lines are split.
 const LONGEST_LINE: usize = 1 << 16;
@@ -40,12 +44,12 @@ pub(super) enum Until {
 #[derive(Debug)]
 pub(super) enum PrintError {
     Stdout(io::Error),
-    Log(Box<LogError>),
+    Log(Box<NoLog>),
     /// Some of several logs cannot be read. An error was printed for each, unless lines are printed as JSON.
     Some {
         failed: usize,
         of: usize,
-        first: Box<LogError>,
+        first: Box<NoLog>,
     },
 }
 
@@ -57,12 +61,15 @@ impl Part {
 }
 
 /// Prints one log unchanged. Returns the number of bytes.
-pub(super) async fn one(place: &LogAddress, part: Part, client: &Introduction) -> Result<u64, PrintError> {
-    let log = WorkerLog::open(place, client.clone()).await.map_err(no_log)?;
-    let mut reading = Reading::new(log, part);
+pub(super) async fn one(
+    author: &LogAuthor,
+    part: Part,
+    source: &mut ClusterLogs<'_>,
+) -> Result<u64, PrintError> {
+    let mut reading = Reading::new(author, part);
     let mut stdout = standard::stdout().lock();
     loop {
-        while let Some(bytes) = reading.more().await.map_err(no_log)? {
+        while let Some(bytes) = reading.more(source).await.map_err(no_log)? {
             stdout.write_all(&bytes).map_err(PrintError::Stdout)?;
         }
         stdout.flush().map_err(PrintError::Stdout)?;
@@ -76,29 +83,26 @@ pub(super) async fn one(place: &LogAddress, part: Part, client: &Introduction) -
 /// Prints the logs of several executors, each line after its executor's number. Returns the number of bytes. If a log
 /// cannot be read, an error goes to standard error, and the other logs are printed.
 pub(super) async fn several(
-    places: &[LogAddress],
+    authors: &[LogAuthor],
     part: Part,
-    client: &Introduction,
+    source: &mut ClusterLogs<'_>,
 ) -> Result<u64, PrintError> {
-    let width = places.iter().map(|place| tag(&place.author).len()).max().unwrap_or(1);
+    let width = authors.iter().map(|author| tag(author).len()).max().unwrap_or(1);
     let mut stdout = standard::stdout().lock();
     let (mut printed, mut failed) = (0, Failed::default());
-    let mut waiting = places.iter();
-    let mut followed: Vec<Tagged<'_>> = Vec::new();
+    let mut waiting = authors.iter();
+    let mut followed: Vec<Tagged> = Vec::new();
     loop {
         // Without following, the logs are printed one after the other.
-        let most = if part.until == Until::EndOfLog { 1 } else { places.len() };
+        let most = if part.until == Until::EndOfLog { 1 } else { authors.len() };
         while followed.len() < most
-            && let Some(place) = waiting.next()
+            && let Some(author) = waiting.next()
         {
-            match WorkerLog::open(place, client.clone()).await {
-                Ok(log) => followed.push(Tagged::new(Reading::new(log, part), &place.author, width)),
-                Err(error) => failed.add(Box::new(error), part),
-            }
+            followed.push(Tagged::new(author, part, width));
         }
         let mut going = Vec::new();
         for mut tagged in followed {
-            match tagged.print(&mut stdout).await {
+            match tagged.print(&mut stdout, source).await {
                 Ok(()) if tagged.reading.is_over => printed += tagged.reading.printed,
                 Ok(()) => going.push(tagged),
                 Err(PrintError::Log(error)) => failed.add(error, part),
@@ -108,15 +112,20 @@ pub(super) async fn several(
         stdout.flush().map_err(PrintError::Stdout)?;
         followed = going;
         match (followed.is_empty() && waiting.len() == 0, followed.is_empty()) {
-            (true, _) => return failed.end(places.len()).map(|()| printed),
+            (true, _) => return failed.end(authors.len()).map(|()| printed),
             (false, _) if stdout_is_closed() => return Ok(printed),
             (false, true) => {}
-            (false, false) => tokio::time::sleep(PACE).await,
+            (false, false) => tokio::time::sleep(pace(followed.len())).await,
         }
     }
 }
 
-fn no_log(error: LogError) -> PrintError {
+/// The interval between requests for new output of each of these logs.
+fn pace(logs: usize) -> Duration {
+    PACE * u32::try_from(logs.div_ceil(AT_PACE)).unwrap_or(u32::MAX)
+}
+
+fn no_log(error: NoLog) -> PrintError {
     PrintError::Log(Box::new(error))
 }
 
@@ -124,12 +133,12 @@ fn no_log(error: LogError) -> PrintError {
 #[derive(Default)]
 struct Failed {
     count: usize,
-    first: Option<Box<LogError>>,
+    first: Option<Box<NoLog>>,
 }
 
 impl Failed {
     /// Counts a log that could not be read, and prints the error unless lines are printed as JSON.
-    fn add(&mut self, error: Box<LogError>, part: Part) {
+    fn add(&mut self, error: Box<NoLog>, part: Part) {
         self.count += 1;
         if !part.is_json {
             // The reader may have closed standard error.
@@ -147,26 +156,26 @@ impl Failed {
 }
 
 /// A log that is read to a given end.
-struct Reading<'a> {
-    log: WorkerLog<'a>,
+struct Reading {
+    log: Log,
     part: Part,
     /// Whether the end of the requested part was reached.
     is_over: bool,
     printed: u64,
 }
 
-impl<'a> Reading<'a> {
-    fn new(log: WorkerLog<'a>, part: Part) -> Self {
-        Self { log, part, is_over: false, printed: 0 }
+impl Reading {
+    fn new(author: &LogAuthor, part: Part) -> Self {
+        Self { log: Log::of(author.clone()), part, is_over: false, printed: 0 }
     }
 
     /// The next bytes. `None` if there are none at the moment.
-    async fn more(&mut self) -> Result<Option<bytes::Bytes>, LogError> {
+    async fn more(&mut self, source: &mut ClusterLogs<'_>) -> Result<Option<bytes::Bytes>, NoLog> {
         if self.is_over {
             return Ok(None);
         }
         let LogPiece { start, bytes, length, is_over } =
-            self.log.piece(self.part.stream, self.part.from).await?;
+            self.log.piece(source, self.part.stream, self.part.from).await?;
         let position = start.saturating_add(bytes.len() as u64);
         self.part.from = LogStart::Offset(position);
         self.printed += bytes.len() as u64;
@@ -225,23 +234,27 @@ pub(in crate::cli) fn json_line(author: Author<'_>, stream: Stream, line: Vec<u8
 }
 
 /// A log with a tag before each line.
-struct Tagged<'a> {
-    reading: Reading<'a>,
-    author: &'a LogAuthor,
+struct Tagged {
+    reading: Reading,
     /// The tag before each line of text.
     tag: String,
     /// The beginning of an unfinished line.
     begun: Vec<u8>,
 }
 
-impl<'a> Tagged<'a> {
-    fn new(reading: Reading<'a>, author: &'a LogAuthor, width: usize) -> Self {
-        Self { reading, author, tag: format!("{:>width$} | ", tag(author)), begun: Vec::new() }
+impl Tagged {
+    fn new(author: &LogAuthor, part: Part, width: usize) -> Self {
+        let reading = Reading::new(author, part);
+        Self { reading, tag: format!("{:>width$} | ", tag(author)), begun: Vec::new() }
     }
 
     /// Prints the complete lines. At the end of the log, also prints an unfinished line.
-    async fn print(&mut self, stdout: &mut impl Write) -> Result<(), PrintError> {
-        while let Some(bytes) = self.reading.more().await.map_err(no_log)? {
+    async fn print(
+        &mut self,
+        stdout: &mut impl Write,
+        source: &mut ClusterLogs<'_>,
+    ) -> Result<(), PrintError> {
+        while let Some(bytes) = self.reading.more(source).await.map_err(no_log)? {
             self.begun.extend_from_slice(&bytes);
             let lines = std::mem::take(&mut self.begun);
             for line in lines.split_inclusive(|byte| *byte == b'\n') {
@@ -262,7 +275,7 @@ impl<'a> Tagged<'a> {
     fn line(&self, stdout: &mut impl Write, line: &[u8]) -> Result<(), PrintError> {
         let Part { stream, is_json, .. } = self.reading.part;
         if is_json {
-            let line = json_line(Author::of(self.author), stream, line.to_vec());
+            let line = json_line(Author::of(self.reading.log.author()), stream, line.to_vec());
             return stdout.write_all(line.as_bytes()).map_err(PrintError::Stdout);
         }
         let whole = [self.tag.as_bytes(), line, b"\n"].concat();

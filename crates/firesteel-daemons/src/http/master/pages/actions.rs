@@ -227,6 +227,8 @@ fn told(which: &str, answer: &MasterToClient) -> (StatusCode, String) {
         | MasterToClient::SubmitDriverResponse(_)
         | MasterToClient::DriverStatusResponse(_)
         | MasterToClient::HistoryResponse(_)
+        | MasterToClient::LogResponse(_)
+        | MasterToClient::RequestLogFailed { .. }
         | MasterToClient::KillAllDriversResponse { .. }
         | MasterToClient::ClearCompletedResponse => {
             (StatusCode::NOT_FOUND, format!("Nothing is called {which}."))

@@ -2,28 +2,15 @@
 //! browser need not reach the Workers.
 
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey};
-use firesteel_protocol::messages::{
-    ApplicationDetail, LogPiece, LogStart, MasterView, Stream, WorkerState, WorkerView,
-};
+use firesteel_protocol::messages::{ApplicationDetail, LogAddress, MasterView};
 use maud::{Markup, html};
 
-use super::super::super::pages::log::{Excerpt, LogQuestion, LogSource, name};
+use super::super::super::pages::log::{LogQuestion, name};
 use super::{app_link, framed, named, worker_link};
 use crate::http::pages::parts::sentence;
-use crate::master::reach::Reach;
-use crate::worker_log::{LogAddress, WorkerLog};
-
-/// The name under which the Master introduces itself to Workers.
-const CLIENT: &str = "HTTP";
-
-/// The maximum number of other Workers on a host that are asked for a log.
-const MOST_OTHERS: usize = 4;
-
-impl LogSource for WorkerLog<'_> {
-    async fn piece(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, String> {
-        WorkerLog::piece(self, stream, from).await.map_err(|error| error.to_string())
-    }
-}
+use crate::http::snapshot::Unanswered;
+use crate::log_client::{LogError, MasterLogs};
+use crate::master_client::Carrier;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Look {
@@ -32,7 +19,7 @@ pub(in super::super) enum Look {
 }
 
 pub(in super::super) struct Listed {
-    place: LogAddress,
+    address: LogAddress,
     /// The author of the log and the author's state, for the page.
     under: Markup,
 }
@@ -52,7 +39,7 @@ impl Listed {
             (named(base, &app.name, &app.id)) " · " (executor.state.to_string()) " · "
             a.id href=(worker_link(base, &executor.worker)) { (executor.worker) }
         };
-        Ok(Self { place: LogAddress::of_executor(&app.id, executor), under })
+        Ok(Self { address: LogAddress::of_executor(&app.id, executor), under })
     }
 
     /// The log of a cluster driver, or the reason why there is no log.
@@ -67,70 +54,25 @@ impl Listed {
             "Cluster driver of " (driver.user) " · " (driver.state.to_string()) " · "
             a.id href=(worker_link(base, &place.worker)) { (place.worker) }
         };
-        Ok(Self { place: LogAddress::of_driver(id, place), under })
+        Ok(Self { address: LogAddress::of_driver(id, place), under })
     }
 
     pub(in super::super) async fn read(
         &self,
-        question: &LogQuestion,
-        (view, reach): (&MasterView, &Reach),
+        wanted: &LogQuestion,
+        logs: &mut MasterLogs<impl Carrier<Error = Unanswered> + Send>,
         (look, base): (Look, &str),
-    ) -> Result<String, String> {
-        let LogAddress { host, directory, .. } = &self.place;
-        let shown = format!("{host}:{directory}/{}", name(question.stream));
-        let mut first = None;
-        for candidate in std::iter::once(self.place.clone()).chain(neighbours(view, &self.place)) {
-            match excerpt(question, (&candidate, reach), &shown).await {
-                Ok(excerpt) => {
-                    return Ok(match look {
-                        Look::Text => question.text(&excerpt),
-                        Look::Page => {
-                            let parts = question.page(base, &self.under, &excerpt);
-                            framed(base, &question.title(), "", None, 0, &parts)
-                        }
-                    });
-                }
-                Err(error) => {
-                    first.get_or_insert(error);
-                }
+    ) -> Result<String, LogError<Unanswered>> {
+        let LogAddress { host, directory, .. } = &self.address;
+        let shown = format!("{host}:{directory}/{}", name(wanted.stream));
+        let excerpt = wanted.read(logs, shown).await?;
+        Ok(match look {
+            Look::Text => wanted.text(&excerpt),
+            Look::Page => {
+                framed(base, &wanted.title(), "", None, 0, &wanted.page(base, &self.under, &excerpt))
             }
-        }
-        Err(format!("{}.", first.unwrap_or_default()))
+        })
     }
-}
-
-async fn excerpt(
-    question: &LogQuestion,
-    (place, reach): (&LogAddress, &Reach),
-    shown: &str,
-) -> Result<Excerpt, String> {
-    // A Worker of Spark's is not asked.
-    let hosts = match place.is_foreign() {
-        true => vec![place.host.clone()],
-        false => match reach.of_worker(&place.worker, &place.host, place.port).await {
-            Ok(addresses) => addresses.iter().map(|address| address.ip().to_string()).collect(),
-            Err(why) => return Err(format!("Worker {} is not asked: {why}", place.worker)),
-        },
-    };
-    let mut last = String::new();
-    for host in hosts {
-        let place = LogAddress { host, ..place.clone() };
-        match WorkerLog::open(&place, reach.client(CLIENT)).await {
-            Ok(mut log) => return question.read(&mut log, shown.to_owned()).await,
-            Err(error) => last = error.to_string(),
-        }
-    }
-    Err(last)
-}
-
-/// The same log on other Workers of its host. A Worker that was restarted in the same work directory has the logs of
-/// its predecessor.
-fn neighbours(view: &MasterView, place: &LogAddress) -> Vec<LogAddress> {
-    let is_other = |worker: &&WorkerView| {
-        worker.host == place.host && worker.id != place.worker && worker.state == WorkerState::Alive
-    };
-    let others = view.workers.iter().filter(is_other).take(MOST_OTHERS);
-    others.map(|other| LogAddress { worker: other.id.clone(), port: other.port, ..place.clone() }).collect()
 }
 
 /// The page that says why a log cannot be read.

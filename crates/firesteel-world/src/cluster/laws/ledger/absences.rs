@@ -96,6 +96,6 @@ fn ends_absence(event: &Event, absent: &WorkerId, host: &str, port: u16) -> bool
         Event::Received {
             message: Inbound::Worker(WorkerToMaster::RegisterWorker { worker, .. }), ..
         } => worker.id != *absent && (worker.host.as_str(), worker.port) == (host, port),
-        Event::Received { .. } | Event::Disconnected { .. } | Event::Deadline { .. } => false,
+        _ => false,
     }
 }

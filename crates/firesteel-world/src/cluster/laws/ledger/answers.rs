@@ -7,7 +7,7 @@ use firesteel_placement::Cores;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, DecommissionAnswer, KillAnswer, LeavingWorker,
-    MasterToClient, MasterToWorker, Requester, Rights,
+    LogAuthor, MasterToClient, MasterToWorker, Requester, Rights,
 };
 
 use super::Ledger;
@@ -19,24 +19,46 @@ pub(super) type Holdings = BTreeMap<AppId, (u64, Cores, String)>;
 fn requester(event: &Event) -> Option<&Requester> {
     match event {
         Event::Received { message: Inbound::Client(message), .. } => message.requester(),
-        Event::Received { .. }
-        | Event::Disconnected { .. }
-        | Event::WorkerGone { .. }
-        | Event::Deadline { .. } => None,
+        _ => None,
     }
 }
 
+fn asks_for_log(event: &Event) -> bool {
+    let Event::Received { message: Inbound::Client(message), .. } = event else { return false };
+    matches!(message, ClientToMaster::RequestLog { .. })
+}
+
 impl Ledger {
+    /// A log is read for somebody who asked for it, and whose it is, or who may read those of others.
+    pub(super) fn check_log(&self, event: &Event, effect: &Effect) -> Result<(), String> {
+        let Effect::ReadLog { peer, range, .. } = effect else { return Ok(()) };
+        let Event::Received { peer: asker, message: Inbound::Client(message), .. } = event else {
+            return Err(format!("a log is read that nobody asked for: {event:?}"));
+        };
+        let ClientToMaster::RequestLog { range: wanted, by } = message else {
+            return Err(format!("a log is read after {message:?}"));
+        };
+        if (asker, wanted) != (peer, range) {
+            return Err(format!("{range:?} is read for {peer}, and {asker} asked for {wanted:?}"));
+        }
+        let LogAuthor::Executor(key) = &range.author else { return Ok(()) };
+        let owner = self.apps.get(&key.app).map(|book| book.user.split('@').next().unwrap_or_default());
+        match by.rights() {
+            Rights::None => Err(format!("{by} has no rights, and a log of {key} is read for him")),
+            Rights::Own if owner.is_some_and(|owner| owner != by.user()) => {
+                Err(format!("a log of {key}, which is {owner:?}'s, is read for {by}"))
+            }
+            Rights::Own | Rights::View | Rights::Modify | Rights::Admin => Ok(()),
+        }
+    }
+
     /// The holdings of each application before an event in which a client may kill one. Empty before any other event.
     pub(super) fn holdings(&self, event: &Event) -> Holdings {
         match event {
             Event::Received { message: Inbound::Client(ClientToMaster::KillApplication { .. }), .. } => {
                 self.apps.keys().map(|app| (app.clone(), self.holding(app))).collect()
             }
-            Event::Received { .. }
-            | Event::Disconnected { .. }
-            | Event::WorkerGone { .. }
-            | Event::Deadline { .. } => Holdings::new(),
+            _ => Holdings::new(),
         }
     }
 
@@ -84,7 +106,14 @@ impl Ledger {
             MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Leaving { workers, more }) => {
                 self.check_leaving(event, workers, *more)
             }
+            MasterToClient::LogResponse(_) if !matches!(event, Event::LogRead { .. }) => {
+                Err(format!("a log is sent that was not read: {event:?}"))
+            }
+            MasterToClient::LogResponse(_) | MasterToClient::RequestLogFailed { .. } => Ok(()),
             MasterToClient::RequestForbidden { .. } => match requester(event) {
+                Some(by) if by.rights() >= Rights::View && asks_for_log(event) => {
+                    Err(format!("somebody may not read what he may: {event:?}"))
+                }
                 Some(by) if by.rights() < Rights::Admin => Ok(()),
                 _ => Err(format!("somebody may not do what he may: {event:?}")),
             },

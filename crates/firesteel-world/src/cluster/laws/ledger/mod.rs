@@ -145,6 +145,7 @@ impl Ledger {
         for effect in effects {
             self.on_release(effect, &mut released, &mut outcome);
         }
+        effects.iter().try_for_each(|effect| self.check_log(event, effect))?;
         self.lose_absent(event, effects, &mut released, &mut outcome)?;
         self.release_drivers(event, effects);
         for effect in effects {
@@ -223,7 +224,7 @@ impl Ledger {
                     }
                 }
             }
-            Event::Deadline { .. } | Event::WorkerGone { .. } => {}
+            Event::Deadline { .. } | Event::WorkerGone { .. } | Event::LogRead { .. } => {}
             Event::Disconnected { peer } => {
                 self.candidates.remove(peer);
                 self.leaving.remove(peer);
@@ -385,10 +386,6 @@ fn registration(peer: PeerId, effects: &[Effect]) -> Option<bool> {
             peer: to,
             message: Outbound::Worker(MasterToWorker::RegisteredWorker { duplicate, .. }),
         } if *to == peer => Some(*duplicate),
-        Effect::Persist(_)
-        | Effect::Send { .. }
-        | Effect::Close { .. }
-        | Effect::Probe { .. }
-        | Effect::Note(_) => None,
+        _ => None,
     })
 }

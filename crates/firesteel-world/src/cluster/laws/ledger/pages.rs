@@ -39,6 +39,7 @@ impl Ledger {
             | ClientToMaster::RequestKillAllDrivers { .. }
             | ClientToMaster::RequestClearCompletedDriversAndApps { .. }
             | ClientToMaster::RequestHistory { .. }
+            | ClientToMaster::RequestLog { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }
