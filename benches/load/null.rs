@@ -105,7 +105,7 @@ async fn read(mut incoming: Incoming, role: Role, queue: &Queue, null: &Null) {
             Role::Worker => wire::decode(&frame).map(|message| null.on_worker(queue, message)),
             Role::Driver => wire::decode(&frame).map(|message| null.on_driver(queue, message)),
             Role::Client => wire::decode(&frame).map(|message| on_client(queue, &message)),
-            Role::Master | Role::Standby | Role::Executor => return,
+            Role::Master | Role::Standby | Role::Executor | Role::Joining => return,
         };
         if understood.is_err() {
             return;

@@ -10,6 +10,7 @@
 //! - [`http`]: the HTTP server of Master and Worker.
 //! - [`master_client`]: a client that asks Masters; [`log_client`]: logs, as such a client reads them.
 //! - [`life_lock`]: locked files that show whether a process is alive.
+//! - [`join`]: how a machine without a secret becomes a Worker.
 //! - [`secret`]: secrets for applications and Workers.
 //! - `tls`: certificates, and the handshakes of TLS.
 //! - `exposure`: warnings of daemons that run as root or that other machines can reach.
@@ -21,6 +22,7 @@ pub mod executor;
 mod exposure;
 pub mod files;
 pub mod http;
+pub mod join;
 pub mod life_lock;
 pub mod log_client;
 pub mod master;

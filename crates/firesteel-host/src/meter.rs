@@ -85,7 +85,8 @@ fn place(role: Role) -> usize {
         Role::Master => 0,
         Role::Worker => 1,
         Role::Driver => 2,
-        Role::Client => 3,
+        // Who joins has a conversation in the place of an owner's connection.
+        Role::Client | Role::Joining => 3,
         Role::Executor => 4,
         Role::Standby => 5,
     }

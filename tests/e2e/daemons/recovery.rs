@@ -70,6 +70,26 @@ fn servers_run_on_while_the_master_is_killed_and_comes_back() {
 }
 
 #[test]
+fn a_followed_log_goes_on_with_the_master_that_comes_back() {
+    let mut cluster = cluster();
+    let go = cluster.path("go");
+    let script =
+        format!("echo before; until [ -e {} ]; do sleep 0.05; done; echo after; sleep 300", go.display());
+    let _launch = start_server(&cluster, &["sh", "-c", &script]);
+    let shown = run(firesteel().args(["status", "--master", cluster.master.url(), "--json"]));
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).expect("it is JSON");
+    let app = shown["applications"][0]["id"].as_str().expect("an id");
+    let following =
+        Daemon::spawn(firesteel().args(["logs", "--master", cluster.master.url(), app, "0", "-f"]));
+    wait_for("the first line", || following.output_so_far().contains("before").then_some(()));
+    cluster.kill_master();
+    cluster.start_master();
+    fs::write(&go, "").expect("it can be written");
+    wait_for("the next line", || following.output_so_far().contains("after").then_some(()));
+    assert_eq!(following.output_so_far(), "before\nafter\n");
+}
+
+#[test]
 fn a_map_goes_on_with_its_executors_and_no_item_runs_twice() {
     let mut cluster = cluster();
     let ran = cluster.path("ran");

@@ -7,6 +7,7 @@ mod cuts;
 mod deaf;
 mod flips;
 pub(crate) mod floods;
+mod joining;
 mod lying;
 mod mixed_versions;
 mod rights;

@@ -76,6 +76,7 @@ pub(super) fn clients(record: &mut Record) {
     answers(record, &application);
     history(record, &application);
     logs_of_a_master(record);
+    joining(record);
     let timed = TimedReport { received: Timestamp::from_millis(1_795_209_755_042), report: report() };
     let worker = WorkerView {
         id: WorkerId::new("worker-1"),
@@ -272,6 +273,24 @@ fn logs_of_a_master(record: &mut Record) {
     record.add("master-to-client", &MasterToClient::LogResponse(piece));
     let why = "Worker worker-1 does not answer".to_owned();
     record.add("master-to-client", &MasterToClient::RequestLogFailed { why });
+}
+
+/// Machines that ask for credentials.
+fn joining(record: &mut Record) {
+    let (number, by) = ("0123-4567-8901-2345".to_owned(), || "ann@host".into());
+    record.add("joining-to-master", &JoiningToMaster::RequestJoin { host: "node-2".to_owned() });
+    record.add("joining-to-master", &JoiningToMaster::ApproveJoin { number, by: by() });
+    record.add("joining-to-master", &JoiningToMaster::RequestWaiting { by: by() });
+    let since = Timestamp::from_millis(1_795_209_755_042);
+    let machine = WaitingMachine { host: "node-2".to_owned(), from: "10.0.0.2".to_owned(), since };
+    let why = || "no machine that waits has this number".to_owned();
+    record.add("master-to-joining", &MasterToJoining::JoinPending);
+    let credentials = Secret::new("work 0123");
+    record.add("master-to-joining", &MasterToJoining::JoinApproved { credentials });
+    record.add("master-to-joining", &MasterToJoining::JoinRefused { why: why() });
+    record.add("master-to-joining", &MasterToJoining::ApproveResponse(machine.clone()));
+    record.add("master-to-joining", &MasterToJoining::ApproveRefused { why: why() });
+    record.add("master-to-joining", &MasterToJoining::WaitingResponse(vec![machine]));
 }
 
 /// Ended applications and drivers.

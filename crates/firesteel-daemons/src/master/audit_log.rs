@@ -3,8 +3,10 @@
 use std::net::IpAddr;
 
 use firesteel_host::net::PeerInfo;
+use firesteel_host::net::conversation::Conversation;
 use firesteel_master::{Action, Audit, Verdict};
 use firesteel_protocol::Mentions;
+use firesteel_protocol::messages::WaitingMachine;
 use firesteel_protocol::process::Quoted;
 
 /// The target of audit lines. The log contains them at every level of `--quiet`.
@@ -39,6 +41,26 @@ pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
             id.peer = number.map(display)
         },
         "{sender}: {audit}"
+    );
+}
+
+/// Writes the audit line about a machine that an administrator admits, or does not.
+pub(super) fn approve(who: &str, conversation: &Conversation, outcome: Result<&WaitingMachine, &String>) {
+    const ACTION: &str = "approve-worker";
+    let (from, verb) =
+        (conversation.remote(), if conversation.user().is_some() { "is" } else { "says it is" });
+    let (target, verdict, detail) = match outcome {
+        Ok(machine) => {
+            (machine.host.as_str(), Verdict::Done, format!("{} at {}", machine.host, machine.from))
+        }
+        Err(why) => ("", Verdict::Refused, why.clone()),
+    };
+    let verdict = verdict.name();
+    tracing::info!(
+        target: TARGET,
+        { id.audit = ACTION, id.who = who, id.from = %from, id.target = target, id.outcome = verdict },
+        "{from} {verb} {}: {ACTION} {target:?}: {verdict}: {detail}",
+        Quoted(who)
     );
 }
 

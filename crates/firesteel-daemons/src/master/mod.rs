@@ -5,12 +5,14 @@
 //! - `election`: one of several Masters, which alternates between standby and leader
 //! - `shell`: performs a Master's effects
 //! - `probe`: finds out whether the process of a Worker that is away has ended
+//! - `joining`: machines that ask for the credentials of a Worker
 //! - `logs`: reads logs from Workers for clients
 //! - `reach`: the addresses that a Master connects to
 //! - `audit_log`: the log lines about people's requests
 
 pub mod audit_log;
 mod election;
+mod joining;
 mod leader;
 mod logs;
 mod probe;
@@ -33,7 +35,7 @@ use firesteel_host::signals::EndRequests;
 use firesteel_master::{Config, Durability, Limits, Master, UnknownExecutors};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
-use firesteel_protocol::wire::Hello;
+use firesteel_protocol::wire::{Hello, Role};
 use firesteel_settings::allowed_peers::AllowedPeers;
 use firesteel_settings::app_resources::AppResources;
 use firesteel_settings::http::HttpSettings;
@@ -45,6 +47,7 @@ use futures_util::future::BoxFuture;
 use nix::unistd::geteuid;
 use tokio::sync::mpsc;
 
+use self::joining::Joining;
 use self::leader::Leader;
 use self::reach::Reach;
 use self::shell::End;
@@ -147,18 +150,22 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let is_insecure = firesteel_settings::master::is_insecure(&properties)?;
     let exposed_until =
         exposure::check(&ports.collect::<Vec<_>>(), geteuid().is_root(), keyring.as_ref(), is_insecure)?;
+    let clock = Clock::start();
+    let joining = keyring.clone().filter(|keyring| !keyring.is_local_cluster());
+    let joining = joining.map(|keyring| Joining::new(keyring, clock));
     let server_context = ServerContext {
         listener,
         reached,
         exposed_until,
         properties,
-        clock: Clock::start(),
+        clock,
         keyring,
         spark_tls,
         site,
         server,
         rest,
         reach,
+        joining,
         _rest: rest_server,
         foreign,
     };
@@ -190,6 +197,8 @@ struct ServerContext {
     server: Option<Server>,
     rest: Arc<RestSite>,
     reach: Arc<Reach>,
+    /// `None` without credentials, and in a local cluster.
+    joining: Option<Arc<Joining>>,
     _rest: Option<Server>,
     foreign: UnknownExecutors,
 }
@@ -242,6 +251,10 @@ impl ServerContext {
     /// local cluster, the channel receives none.
     fn listener(&self) -> Result<(Listener, mpsc::Receiver<OtherProtocolConnection>), MasterError> {
         let listener = self.listener.another().map_err(MasterError::Acceptor)?;
+        let listener = match &self.joining {
+            Some(joining) => listener.also_serve(Role::Joining, joining.start()),
+            None => listener,
+        };
         Ok(spark::at(listener, self.keyring.as_ref(), self.spark_tls.is_some()))
     }
 

@@ -104,6 +104,26 @@ impl Credentials {
         Self { secrets, users: BTreeSet::new() }
     }
 
+    /// The credentials of a Worker, made from these keys. `None`: they are not those of a cluster.
+    #[must_use]
+    pub fn of_worker(keyring: &Keyring) -> Option<Self> {
+        let granted = Purpose::OF_WORKERS.into_iter().flat_map(|purpose| {
+            let all = keyring.granted(purpose).into_iter().filter(|granted| granted.user.is_none());
+            all.map(move |granted| (Scope::Only(purpose), granted.secret))
+        });
+        let credentials = Self::of(granted.collect());
+        let has = |purpose| credentials.secrets.iter().any(|(scope, _)| *scope == Scope::Only(purpose));
+        Purpose::OF_WORKERS.into_iter().all(has).then_some(credentials)
+    }
+
+    /// The credentials in this text, which is to become this file.
+    ///
+    /// # Errors
+    /// It is wrong.
+    pub fn of_text(text: &Secret, path: &Path) -> Result<Self, CredentialsError> {
+        Self::parse(text.reveal(), path)
+    }
+
     /// Reads a file that only its owner can read.
     ///
     /// # Errors
@@ -241,10 +261,15 @@ impl Credentials {
     pub fn create(&self, path: &Path) -> Result<(), CredentialsError> {
         let failed = |error| CredentialsError::Write { path: path.to_owned(), error };
         let mut file = private::create_file(path).map_err(failed)?;
+        file.write_all(self.text().reveal().as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+    }
+
+    /// The contents of a file with these credentials.
+    #[must_use]
+    pub fn text(&self) -> Secret {
         let lines = self.secrets.iter().map(|(scope, secret)| format!("{scope} {}\n", secret.reveal()));
         let users = self.users.iter().map(|user| format!("user {user}\n"));
-        let text = HEADING.to_owned() + &lines.chain(users).collect::<String>();
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+        Secret::new(HEADING.to_owned() + &lines.chain(users).collect::<String>())
     }
 
     /// Writes the file anew, in the place of the one that is there.

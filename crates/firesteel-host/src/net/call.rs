@@ -140,6 +140,12 @@ impl Inquiry {
         Err(CallError::NoLeader { address: asked })
     }
 
+    /// A number that only the two sides of this connection have; 0 if it is in the clear.
+    #[must_use]
+    pub fn channel(&self) -> u64 {
+        self.introduced.channel
+    }
+
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::Rights;
 use firesteel_protocol::wire::{self, DecodeError, Message, Role, TooLong};
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::dial::{self, DialError};
+use super::encryption::keyring::UserName;
 use super::frame::{self, FrameError, FrameReader};
 use super::handshake::Introduced;
 use super::listener::limits::ConnectionPermit;
@@ -76,6 +78,24 @@ impl Conversation {
     #[must_use]
     pub fn remote(&self) -> SocketAddr {
         self.remote
+    }
+
+    /// The user whom the peer's secret proves.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.introduced.user.as_ref().map(UserName::as_str)
+    }
+
+    /// What the peer's secret allows.
+    #[must_use]
+    pub fn rights(&self) -> Rights {
+        self.introduced.rights
+    }
+
+    /// A number that only the two sides of this connection have; 0 if it is in the clear.
+    #[must_use]
+    pub fn channel(&self) -> u64 {
+        self.introduced.channel
     }
 
     /// Sends a message. The future must not be dropped before it completes.

@@ -445,8 +445,16 @@ impl<E: Send + 'static> Shared<E> {
         event: Option<E>,
     ) -> Option<impl Future<Output = ()> + Send + use<E>> {
         let AcceptedPeer { introduced, remote, decode, first_within, permit } = accepted_peer;
-        let Introduced { hello: Hello { role, name, .. }, version, reader, writer, user, rights, transition } =
-            introduced;
+        let Introduced {
+            hello: Hello { role, name, .. },
+            version,
+            reader,
+            writer,
+            user,
+            rights,
+            transition,
+            ..
+        } = introduced;
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
         let urgency = urgency_of(role);
         let info = PeerInfo { id, role, name, remote, version, has_proven_user: user.is_some() };
@@ -491,6 +499,6 @@ pub(super) struct AcceptedPeer<E> {
 pub(super) fn urgency_of(role: Role) -> Urgency {
     match role {
         Role::Client => Urgency::Urgent,
-        Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
+        _ => Urgency::Ordinary,
     }
 }

@@ -30,9 +30,7 @@ impl Leadership {
     pub fn of(hello: &Hello) -> Self {
         match hello.role {
             Role::Standby => Self::Elsewhere { leader: hello.leader.clone() },
-            Role::Master | Role::Worker | Role::Driver | Role::Client | Role::Executor => {
-                Self::Here { epoch: hello.epoch }
-            }
+            _ => Self::Here { epoch: hello.epoch },
         }
     }
 }

@@ -13,6 +13,7 @@ mod driver_master;
 mod executor;
 mod files;
 mod history;
+mod joining;
 mod logs;
 mod outcome;
 mod report;
@@ -56,6 +57,7 @@ pub use history::{
     ExceededLimit, HistoryCursor, HistoryPage, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow,
     Used,
 };
+pub use joining::{JoiningToMaster, LONGEST_HOST, MasterToJoining, WaitingMachine, number};
 pub use logs::{
     DriverLogRequest, LogAddress, LogAuthor, LogPiece, LogRange, LogRequest, LogStart, RefusedLog,
 };

@@ -100,6 +100,9 @@ pub enum Role {
     /// to lead.
     #[display("standby Master")]
     Standby,
+    /// A machine without a secret that asks to become a Worker, or an administrator who admits it.
+    #[display("joining")]
+    Joining,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use client::{decommission, explain, history, kill, status, top};
+use client::{approve, decommission, explain, history, kill, status, top};
 use color::Colors;
 use daemon::{application_master, cluster, executor, master, reaper, worker};
 use exit::{ErrorFormat, Exit, Failure};
@@ -67,6 +67,8 @@ enum Command {
     Kill(kill::Args),
     /// Decommission Workers: they accept no new executors, and exit when their last executor ends
     Decommission(decommission::Args),
+    /// Admit a machine that asks to become a Worker of a cluster with a secret
+    Approve(approve::Args),
     /// Show ended applications and drivers, with their results and resource usage
     History(history::Args),
     /// Watch a cluster's Workers, applications and executors
@@ -135,6 +137,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Kill(args) => kill::run(&args),
         Command::Decommission(args) => decommission::run(&args),
+        Command::Approve(args) => approve::run(&args),
         Command::History(args) => history::run(&args),
         Command::Top(args) => match top::run(&args) {
             Ok(code) => return code.into(),
@@ -213,6 +216,7 @@ impl Command {
             | Self::Explain(_)
             | Self::Kill(_)
             | Self::Decommission(_)
+            | Self::Approve(_)
             | Self::Top(_)
             | Self::Logs(_)
             | Self::Submit(_)
@@ -249,6 +253,7 @@ impl Command {
             | Self::Explain(_)
             | Self::Kill(_)
             | Self::Decommission(_)
+            | Self::Approve(_)
             | Self::History(_)
             | Self::Top(_)
             | Self::Logs(_)

@@ -120,8 +120,7 @@ enum Holder {
 impl Holder {
     fn purposes(self) -> &'static [Purpose] {
         match self {
-            // A Worker checks the credentials of those who read its logs and its pages.
-            Self::Worker => &[Purpose::Work, Purpose::Logs, Purpose::Pages],
+            Self::Worker => &Purpose::OF_WORKERS,
             Self::User => &[Purpose::Submit, Purpose::Pages, Purpose::Rest, Purpose::Spark],
             Self::Admin => &[Purpose::Admin, Purpose::Pages, Purpose::Spark],
             Self::Monitor => &[Purpose::Pages],

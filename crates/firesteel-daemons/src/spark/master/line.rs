@@ -168,7 +168,7 @@ impl Line {
         let message = match role {
             Role::Driver => Outbound::Driver(boxed.open()),
             Role::Worker => Outbound::Worker(boxed.open()),
-            Role::Client | Role::Master | Role::Executor | Role::Standby => Outbound::Client(boxed.open()),
+            _ => Outbound::Client(boxed.open()),
         };
         Event::Outgoing { channel, message }
     }

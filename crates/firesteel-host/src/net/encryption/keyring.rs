@@ -1,7 +1,7 @@
 //! The keys that one side has, and the roles that each key admits.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, Weak};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, Weak};
 
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::Rights;
@@ -40,6 +40,9 @@ pub enum Purpose {
 impl Purpose {
     pub const ALL: [Self; 7] =
         [Self::Work, Self::Submit, Self::Logs, Self::Pages, Self::Rest, Self::Spark, Self::Admin];
+
+    /// The purposes for which Workers have secrets. A Worker checks those of who reads its logs and its pages.
+    pub const OF_WORKERS: [Self; 3] = [Self::Work, Self::Logs, Self::Pages];
 
     /// The purposes for which each user may have secrets of his own.
     pub const OF_USERS: [Self; 4] = [Self::Submit, Self::Pages, Self::Rest, Self::Spark];
@@ -277,11 +280,18 @@ impl Keyring {
     /// The key with this name, and whom it admits to a side of this role.
     pub(in crate::net) fn accepted(&self, here: Role, name: KeyName) -> Option<(Key, Admitted)> {
         let keys = self.keys();
+        let is_master = [Role::Master, Role::Standby].contains(&here);
+        if is_master && name == joining().name {
+            let admitted = Admitted { roles: &[Role::Joining], user: None, rights: Rights::None };
+            return Some((joining().clone(), admitted));
+        }
         let Granted { purpose, user, rights, key, .. } =
             keys.0.iter().find(|granted| granted.key.name == name)?;
         let roles: &[Role] = match (here, purpose) {
             (Role::Master | Role::Standby, Purpose::Work) => &[Role::Worker],
-            (Role::Master | Role::Standby, Purpose::Submit | Purpose::Admin) => &[Role::Driver, Role::Client],
+            (Role::Master | Role::Standby, Purpose::Submit | Purpose::Admin) => {
+                &[Role::Driver, Role::Client, Role::Joining]
+            }
             (Role::Worker, Purpose::Logs) => &[Role::Client],
             _ => return None,
         };
@@ -291,6 +301,12 @@ impl Keyring {
     fn keys(&self) -> RwLockReadGuard<'_, Keys> {
         self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The key of machines that have no secret yet. Everybody knows it, so it proves nothing: it encrypts.
+pub(in crate::net) fn joining() -> &'static Key {
+    static JOINING: LazyLock<Key> = LazyLock::new(|| Key::of(&Secret::new("firesteel joining")));
+    &JOINING
 }
 
 /// Whom a key admits.

@@ -68,7 +68,7 @@ impl Initiator {
         mut self,
         answer: &[u8; ANSWER],
         preamble: [u8; PREAMBLE],
-    ) -> Result<(Decryptor, Encryptor), NotAuthentic> {
+    ) -> Result<Halves, NotAuthentic> {
         let mut confirmed = [0; PREAMBLE];
         self.0.read_message(answer, &mut confirmed).map_err(|_| NotAuthentic)?;
         if confirmed != preamble {
@@ -90,20 +90,32 @@ pub(in crate::net) fn answer(
     prologue: &[u8],
     offer: &[u8; OFFER],
     preamble: [u8; PREAMBLE],
-) -> Result<([u8; ANSWER], Decryptor, Encryptor), NotAuthentic> {
+) -> Result<([u8; ANSWER], Halves), NotAuthentic> {
     let mut state = builder(key, prologue).build_responder().expect("all keys are there");
     state.read_message(offer, &mut []).map_err(|_| NotAuthentic)?;
     let mut answer = [0; ANSWER];
     let length = state.write_message(&preamble, &mut answer).expect("the message has this length");
     assert_eq!(length, ANSWER);
-    let (decryptor, encryptor) = halves(state);
-    Ok((answer, decryptor, encryptor))
+    Ok((answer, halves(state)))
 }
 
-fn halves(state: HandshakeState) -> (Decryptor, Encryptor) {
+/// Both directions of a connection whose keys are agreed.
+#[derive(Debug)]
+pub(in crate::net) struct Halves {
+    pub(in crate::net) decryptor: Decryptor,
+    pub(in crate::net) encryptor: Encryptor,
+    /// A number that both sides of this connection have, and no two connections have alike: the beginning of the
+    /// handshake's hash. Source: Noise, revision 34, 11.2.
+    pub(in crate::net) channel: u64,
+}
+
+fn halves(state: HandshakeState) -> Halves {
+    let hash = state.get_handshake_hash().first_chunk().expect("a hash is longer");
+    let channel = u64::from_be_bytes(*hash);
     let state = Arc::new(state.into_stateless_transport_mode().expect("both messages were exchanged"));
     let decryptor = Decryptor { state: Arc::clone(&state), next: 0, encrypted: BytesMut::new() };
-    (decryptor, Encryptor { state, next: 0, encrypted: BytesMut::new() })
+    let encryptor = Encryptor { state, next: 0, encrypted: BytesMut::new() };
+    Halves { decryptor, encryptor, channel }
 }
 
 /// Decrypts what the peer sends.

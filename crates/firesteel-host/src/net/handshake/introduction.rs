@@ -8,7 +8,7 @@ use firesteel_protocol::wire::{Hello, Role};
 
 use super::opening::NotAdmitted;
 use crate::net::encryption::key::{Key, KeyName};
-use crate::net::encryption::keyring::{Admitted, Keyring, Transition};
+use crate::net::encryption::keyring::{Admitted, Keyring, Transition, joining};
 
 /// The hello of a side, and its keys. With keys, the side connects only to peers that know the same secret.
 #[derive(Clone, Debug)]
@@ -68,6 +68,7 @@ impl Introduction {
                 let key = keyring.to_dial(self.hello.role, *wanted);
                 key.map(Some).ok_or(NotAdmitted::OtherPurpose { wanted: *wanted })
             }
+            (Some(Role::Master), _, None) if self.hello.role == Role::Joining => Ok(Some(joining().clone())),
             (_, _, None) | (None, ..) => Ok(None),
         }
     }

@@ -101,6 +101,8 @@ pub(super) struct Introduced {
     /// The user to whom the peer's key was granted.
     pub(super) user: Option<UserName>,
     pub(super) rights: Rights,
+    /// A number that only the two sides of this connection have; 0 if it is in the clear.
+    pub(super) channel: u64,
     /// How long the peer is admitted that has shown no secret.
     pub(super) transition: Option<Transition>,
 }
@@ -161,7 +163,8 @@ async fn introduce(
         Side::Accepted => opening::accepted(both, ours, arrived).await?,
     };
     let Opened { version, halves, answer, admitted, transition } = opened;
-    let (decryptor, encryptor) = halves.unzip();
+    let channel = halves.as_ref().map_or(0, |halves| halves.channel);
+    let (decryptor, encryptor) = halves.map(|halves| (halves.decryptor, halves.encryptor)).unzip();
     let mut writer = Writer::new(writer, encryptor.map(Box::new));
     // These bytes fit into any socket's buffer, so the write needs no concurrent read.
     writer.open(&answer, &hello_frame(&ours.hello)).await?;
@@ -175,7 +178,7 @@ async fn introduce(
     reader.raise_limit();
     // Without keys everybody may do everything.
     let (user, rights) = admitted.map_or((None, Rights::Admin), |admitted| (admitted.user, admitted.rights));
-    Ok(Introduced { hello, version, reader, writer, user, rights, transition })
+    Ok(Introduced { hello, version, reader, writer, user, rights, channel, transition })
 }
 
 async fn next_frame(reader: &mut FrameReader) -> Result<BytesMut, HandshakeError> {

@@ -22,7 +22,7 @@ use super::HandshakeError;
 use super::introduction::Introduction;
 use crate::net::encryption::key::{Key, KeyName};
 use crate::net::encryption::keyring::{Admitted, Transition};
-use crate::net::encryption::noise::{self, Decryptor, Encryptor, Initiator, NotAuthentic};
+use crate::net::encryption::noise::{self, Halves, Initiator, NotAuthentic};
 
 /// The byte before an answer.
 const ADMITTED: u8 = 1;
@@ -53,7 +53,7 @@ pub enum NotAdmitted {
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) version: Version,
-    pub(super) halves: Option<(Decryptor, Encryptor)>,
+    pub(super) halves: Option<Halves>,
     /// The bytes that this side sends before its hello.
     pub(super) answer: Vec<u8>,
     /// Whom the peer's key admits. `None`: everybody.
@@ -143,10 +143,10 @@ pub(super) async fn accepted(
             let answer = version.map_err(HandshakeError::from).and_then(|version| {
                 let (key, admitted) = ours.accepted(name).ok_or(NotAdmitted::OtherSecret)?;
                 let prologue = prologue(preamble, &key);
-                let (answer, decryptor, encryptor) =
+                let (answer, halves) =
                     noise::answer(&key, &prologue, &offer, encrypted).map_err(other_secret)?;
                 let answer = [&encrypted[..], &[ADMITTED], &answer].concat();
-                let halves = Some((decryptor, encryptor));
+                let halves = Some(halves);
                 Ok(Opened { version, halves, answer, admitted: Some(admitted), transition: None })
             });
             match answer {

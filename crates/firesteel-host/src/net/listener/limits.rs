@@ -153,7 +153,7 @@ impl ConnectionLimits {
 
     pub(super) fn take(&self, role: Role, machine: Machine) -> Result<ConnectionPermit, LimitReached> {
         let shares = match role {
-            Role::Client => &self.clients,
+            Role::Client | Role::Joining => &self.clients,
             Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => &self.others,
         };
         let failed = |taken| LimitReached { taken, most: shares.total(), machine };

@@ -22,6 +22,8 @@ use crate::owner::Context;
 enum For {
     Cluster(Purpose),
     Application,
+    /// The key of machines without a secret.
+    Anybody,
 }
 
 const ALL: [For; 8] = [
@@ -42,6 +44,7 @@ fn with_keys(role: Role, word: &str, all: &[For]) -> Introduction {
         match key {
             For::Cluster(purpose) => keys = keys.with(*purpose, &Secret::new(format!("{word} {purpose}"))),
             For::Application => application = Some(Secret::new(format!("{word} application"))),
+            For::Anybody => {}
         }
     }
     plain(role).with_keys(Some(Keyring::new(keys))).with_application(application.as_ref())
@@ -56,7 +59,7 @@ async fn port(ours: Introduction) -> (Address, Context<()>) {
     let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
     let address = Address::new("127.0.0.1", listener.local().port());
     let context = Context::introduced(ours, QueueLimits::default(), Clock::start());
-    let roles = [Role::Worker, Role::Driver, Role::Client, Role::Executor];
+    let roles = [Role::Worker, Role::Driver, Role::Client, Role::Executor, Role::Joining];
     context.peers.serve(listener, roles.map(|role| AcceptedRole { role, decode: |_, _| Ok(()) }).into());
     (address, context)
 }
@@ -118,6 +121,7 @@ async fn a_local_cluster_has_all_keys_but_those_of_applications() {
 async fn a_key_admits_only_to_what_it_is_for() {
     let is_for = |there: Role, here: Role, key: For| match there {
         Role::Master | Role::Standby if here == Role::Worker => key == For::Cluster(Purpose::Work),
+        Role::Master | Role::Standby if key == For::Anybody => here == Role::Joining,
         Role::Master | Role::Standby => {
             let both = [Purpose::Submit, Purpose::Admin];
             here != Role::Executor && both.iter().any(|purpose| key == For::Cluster(*purpose))
@@ -129,12 +133,13 @@ async fn a_key_admits_only_to_what_it_is_for() {
     for there in [Role::Master, Role::Standby, Role::Worker, Role::Driver] {
         let (address, _context) = port(with_keys(there, "hush", &ALL)).await;
         let wanted = if there == Role::Standby { Role::Master } else { there };
-        for here in [Role::Worker, Role::Driver, Role::Client, Role::Executor] {
-            for key in ALL {
+        for here in [Role::Worker, Role::Driver, Role::Client, Role::Executor, Role::Joining] {
+            for key in ALL.into_iter().chain([For::Anybody]) {
                 // A side that has this key only, and shows it to everybody.
                 let secret = match key {
                     For::Cluster(purpose) => Secret::new(format!("hush {purpose}")),
                     For::Application => Secret::new("hush application"),
+                    For::Anybody => Secret::new("firesteel joining"),
                 };
                 let shows = [Purpose::Work, Purpose::Submit, Purpose::Logs];
                 let keys =
@@ -154,7 +159,7 @@ async fn a_key_admits_only_to_what_it_is_for() {
             }
         }
     }
-    assert_eq!(admitted, 5 + 5 + 1 + 2);
+    assert_eq!(admitted, 8 + 8 + 1 + 2);
 }
 
 #[tokio::test]

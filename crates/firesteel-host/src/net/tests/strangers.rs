@@ -113,7 +113,6 @@ async fn answer(address: String, bytes: Vec<u8>, closes: bool) -> Vec<u8> {
     answer
 }
 
-#[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
 fn strangers() -> usize {
     let told = std::env::var("FIRESTEEL_STRANGERS").ok();
     told.map_or(STRANGERS, |told| told.parse().expect("FIRESTEEL_STRANGERS is a number"))

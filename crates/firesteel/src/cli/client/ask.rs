@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use firesteel_apps::local_cluster::key;
 use firesteel_apps::master_url::MasterUrl;
+use firesteel_daemons::join;
 use firesteel_daemons::log_client::{LogError, LogSource, MasterLogs};
 use firesteel_daemons::master_client::{MasterClient, Permitted};
 use firesteel_daemons::secret::credentials::keyring_of;
@@ -17,7 +18,7 @@ use firesteel_protocol::address::{Address, parse_masters};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
-    KillDriverAnswer, LogPiece, LogRange, MasterView, PastRow,
+    KillDriverAnswer, LogPiece, LogRange, MasterView, PastRow, WaitingMachine,
 };
 use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::description;
@@ -253,6 +254,30 @@ impl Cluster {
     /// Returns a cluster driver, or `None` if the Master has no such driver.
     pub(in crate::cli) async fn driver(&self, driver: &DriverId) -> Result<Option<DriverView>, Unanswered> {
         self.first(|master| async move { self.open(&master).await?.driver(driver).await }).await
+    }
+
+    /// Admits the machine that shows this number as a Worker.
+    pub(super) async fn approve(
+        &self,
+        keyring: &Keyring,
+        number: &str,
+    ) -> Result<Permitted<WaitingMachine>, Unanswered> {
+        let by = &user_at_host();
+        self.first(|master| async move { join::approve(&master, (keyring, by), number).await }).await
+    }
+
+    /// Returns the machines that wait until an administrator admits them.
+    pub(super) async fn waiting(
+        &self,
+        keyring: &Keyring,
+    ) -> Result<Permitted<Vec<WaitingMachine>>, Unanswered> {
+        let by = &user_at_host();
+        self.first(|master| async move { join::waiting(&master, (keyring, by)).await }).await
+    }
+
+    /// The keys for the Masters. `None`: they have no secret.
+    pub(super) fn keyring(&self) -> Option<&Keyring> {
+        self.keyring.as_ref()
     }
 
     /// Returns the ended applications and cluster drivers, with the Master's current time.

@@ -5,6 +5,7 @@
 //! - Each other module is one command.
 
 mod application;
+pub(super) mod approve;
 pub(super) mod ask;
 pub(super) mod decommission;
 pub(super) mod document;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel_daemons::http::HttpError;
+use firesteel_daemons::join;
 use firesteel_daemons::worker::{self, Options, WorkerError, capacity};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::address::{Address, parse_masters};
@@ -22,7 +23,7 @@ use crate::cli::options::any_bytes::any_bytes;
 use crate::cli::options::common::DaemonFlags;
 use crate::cli::options::conf::{self, Conf};
 use crate::cli::options::flag_value::{self, FlagValue, choose};
-use crate::cli::run_daemon;
+use crate::cli::{block_on, run_daemon};
 
 /// The options of `firesteel worker`, which include the flags of Spark's Worker.
 #[derive(Debug, ClapArgs)]
@@ -64,6 +65,10 @@ pub(in crate::cli) struct Args {
     /// free one; any free one with --port 0] [env: SPARK_WORKER_WEBUI_PORT]
     #[arg(long, value_name = "PORT")]
     webui_port: Option<String>,
+    /// Ask the Master for credentials, which an administrator admits with firesteel approve, and write them into the
+    /// file that firesteel.credentials.file names; if it is there, nothing is asked
+    #[arg(long)]
+    join: bool,
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
@@ -117,6 +122,9 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
     let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
     let settings = WorkerSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
     let resources = resources::merged(&resources, &settings.resources);
+    if args.join {
+        join(&properties, &masters, &address)?;
+    }
     let options = Options {
         address,
         masters,
@@ -151,6 +159,31 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
         };
         Failure::with(exit, &error)
     })
+}
+
+/// Gets the credentials of a Worker, unless they are there.
+fn join(properties: &Properties, masters: &[Address], own: &Address) -> Result<(), Failure> {
+    let Some(path) = properties.get(keys::CREDENTIALS_FILE).map(byte_text::path) else {
+        let words = "--join needs a file for the credentials: set firesteel.credentials.file, or FIRESTEEL_CREDENTIALS_FILE";
+        return Err(Failure::of(Exit::Configuration, words));
+    };
+    if path.exists() {
+        return Ok(());
+    }
+    let host = match is_loopback(&own.host) {
+        true => nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()),
+        false => Ok(own.host.clone()),
+    };
+    let show = |master: &Address, number: &str| {
+        tracing::warn!(
+            "{} admits this machine when an administrator runs: firesteel approve {number}",
+            master.url()
+        );
+    };
+    let joined = block_on(join::join(masters, &host.unwrap_or_default(), &path, show))?;
+    joined.map_err(|error| Failure::with(Exit::Failure, &error))?;
+    tracing::info!("admitted: the credentials of a Worker are in {}", path.display());
+    Ok(())
 }
 
 /// The Masters from the command line, or from the properties, which include `$MASTER`.
