@@ -1,6 +1,8 @@
-//! Secrets: drawn from the operating system's random source, or read from a [credentials] file. `token` checks tokens.
+//! Secrets: drawn from the operating system's random source, or read from a [credentials] file, which
+//! [file_keyring] follows. `token` checks tokens.
 
 pub mod credentials;
+pub mod file_keyring;
 pub(crate) mod token;
 
 use firesteel_protocol::messages::RunId;

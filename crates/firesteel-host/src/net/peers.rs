@@ -445,16 +445,8 @@ impl<E: Send + 'static> Shared<E> {
         event: Option<E>,
     ) -> Option<impl Future<Output = ()> + Send + use<E>> {
         let AcceptedPeer { introduced, remote, decode, first_within, permit } = accepted_peer;
-        let Introduced {
-            hello: Hello { role, name, .. },
-            version,
-            reader,
-            writer,
-            user,
-            rights,
-            transition,
-            ..
-        } = introduced;
+        let Introduced { hello, version, reader, writer, user, rights, transition, .. } = introduced;
+        let Hello { role, name, .. } = hello;
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
         let urgency = urgency_of(role);
         let info = PeerInfo { id, role, name, remote, version, has_proven_user: user.is_some() };

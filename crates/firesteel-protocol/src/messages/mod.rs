@@ -13,7 +13,6 @@ mod driver_master;
 mod executor;
 mod files;
 mod history;
-mod joining;
 mod logs;
 mod outcome;
 mod report;
@@ -31,8 +30,9 @@ pub use application::{
 };
 pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, ExecutorView, Impairment,
-    MasterToClient, MasterView, Requester, Rights, RunningDriver, RunningExecutor, WorkerState,
-    WorkerToClient, WorkerView, WorkerViewOfItself,
+    JoiningToMaster, LONGEST_HOST, MasterToClient, MasterToJoining, MasterView, Requester, Rights,
+    RunningDriver, RunningExecutor, WaitingMachine, WorkerState, WorkerToClient, WorkerView,
+    WorkerViewOfItself, number,
 };
 pub use cluster_driver::{
     DRIVER_NAME, DriverDescription, DriverError, DriverLaunch, DriverLocation, DriverReport, DriverRestarts,
@@ -57,7 +57,6 @@ pub use history::{
     ExceededLimit, HistoryCursor, HistoryPage, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow,
     Used,
 };
-pub use joining::{JoiningToMaster, LONGEST_HOST, MasterToJoining, WaitingMachine, number};
 pub use logs::{
     DriverLogRequest, LogAddress, LogAuthor, LogPiece, LogRange, LogRequest, LogStart, RefusedLog,
 };

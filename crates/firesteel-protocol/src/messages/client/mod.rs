@@ -3,8 +3,10 @@
 //! - `worker`, `application`: rows of a Master's view.
 //! - `own_view`: a Worker's view of itself.
 //! - `requester`: who asks for a change.
+//! - `joining`: machines without a secret, and the administrators who admit them.
 
 mod application;
+mod joining;
 mod own_view;
 mod requester;
 mod worker;
@@ -24,6 +26,7 @@ use crate::version::Version;
 use crate::wire::Message;
 
 pub use application::{ApplicationState, ApplicationView, ExecutorView};
+pub use joining::{JoiningToMaster, LONGEST_HOST, MasterToJoining, WaitingMachine, number};
 pub use own_view::{RunningDriver, RunningExecutor, WorkerViewOfItself};
 pub use requester::{Requester, Rights};
 pub use worker::{Impairment, WorkerState, WorkerView};

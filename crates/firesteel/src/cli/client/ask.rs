@@ -10,7 +10,7 @@ use firesteel_apps::master_url::MasterUrl;
 use firesteel_daemons::join;
 use firesteel_daemons::log_client::{LogError, LogSource, MasterLogs};
 use firesteel_daemons::master_client::{MasterClient, Permitted};
-use firesteel_daemons::secret::credentials::keyring_of;
+use firesteel_daemons::secret::file_keyring::keyring_of;
 use firesteel_host::net::{CallError, Evidence, Inquiry, Introduction, Keyring};
 use firesteel_host::plain::{self, clean};
 use firesteel_protocol::Timestamp;

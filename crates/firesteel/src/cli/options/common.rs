@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _};
 
 use clap::Args;
-use firesteel_daemons::secret::credentials::keyring_of;
+use firesteel_daemons::secret::file_keyring::keyring_of;
 use firesteel_host::daemon::{Announcement, Lifetime};
 use firesteel_host::net::Keyring;
 use firesteel_protocol::secret::Secret;

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Requester;
+use super::{Requester, Rights};
 use crate::secret::Secret;
 use crate::time::Timestamp;
 use crate::version::Version;
@@ -56,7 +56,7 @@ pub struct WaitingMachine {
 
 impl JoiningToMaster {
     /// Gives the requester the name of the user whom the connection's secret proves.
-    pub fn prove(&mut self, user: Option<&str>, rights: super::Rights) {
+    pub fn prove(&mut self, user: Option<&str>, rights: Rights) {
         match self {
             Self::RequestJoin { .. } => {}
             Self::ApproveJoin { by, .. } | Self::RequestWaiting { by } => by.prove(user, rights),
