@@ -1,11 +1,15 @@
 //! Processes of mocks, which exchange lines of text with the bench.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use firesteel_daemons::secret::credentials::Credentials;
+use firesteel_host::net::Keyring;
+use firesteel_testkit::CREDENTIALS;
 use tokio::runtime;
 use tokio::sync::mpsc;
 
@@ -23,10 +27,11 @@ pub(crate) struct MockProcess {
 }
 
 impl MockProcess {
-    /// Starts this program again with these words.
-    pub(crate) fn start(words: &[&str]) -> Self {
+    /// Starts this program again with these words, and with the credentials of this file.
+    pub(crate) fn start(words: &[&str], credentials: Option<&Path>) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(words).envs(credentials.map(|file| (CREDENTIALS, file)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("this program starts");
         let stdin = process.stdin.take().expect("it is a pipe");
         let stdout = process.stdout.take().expect("it is a pipe");
@@ -69,6 +74,13 @@ impl Drop for MockProcess {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The keys of the mocks in this process.
+pub(crate) fn keyring() -> Option<Keyring> {
+    let path = std::env::var_os(CREDENTIALS)?;
+    let credentials = Credentials::open(Path::new(&path)).expect("the bench has made it");
+    Some(Keyring::new(credentials.keys()))
 }
 
 /// Reports to the bench, as a process of mocks.

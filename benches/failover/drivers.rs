@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use firesteel_engine::launcher::{Config, Effect, Ending, Event, Launcher, Note, Until};
 use firesteel_host::clock::Clock;
-use firesteel_host::net::{Arrival, QueueLimits};
+use firesteel_host::net::{Arrival, Introduction, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
@@ -48,7 +48,7 @@ struct Group {
 pub(crate) fn run(masters: &str) {
     let masters = parse_masters(masters).expect("a URL of Masters");
     crew::run(|mut told| async move {
-        let clock = Clock::start();
+        let (clock, keyring) = (Clock::start(), crew::keyring());
         let mut groups = BTreeMap::new();
         let mut seed = 0;
         while let Some(words) = told.recv().await {
@@ -61,7 +61,9 @@ pub(crate) fn run(masters: &str) {
                     groups.insert(name.to_owned(), Arc::clone(&group));
                     for _ in 0..group.apps {
                         seed += 1;
-                        start(masters.clone(), until, seed, clock, Arc::clone(&group));
+                        let introduction =
+                            Introduction::new(Role::Driver, "launcher").with_keys(keyring.clone());
+                        start(masters.clone(), until, seed, (clock, introduction), Arc::clone(&group));
                     }
                 }
                 ["report", name] => {
@@ -121,7 +123,13 @@ impl Group {
     }
 }
 
-fn start(masters: Vec<Address>, until: Until, seed: u64, clock: Clock, group: Arc<Group>) {
+fn start(
+    masters: Vec<Address>,
+    until: Until,
+    seed: u64,
+    (clock, introduction): (Clock, Introduction),
+    group: Arc<Group>,
+) {
     let config = Config {
         masters,
         description: description(&group),
@@ -130,7 +138,7 @@ fn start(masters: Vec<Address>, until: Until, seed: u64, clock: Clock, group: Ar
         starvation_timeout: PATIENCE,
         seed,
     };
-    let mut context = Context::new(Role::Driver, "launcher", QueueLimits::default(), clock);
+    let mut context = Context::introduced(introduction, QueueLimits::default(), clock);
     context.raise(Event::Start);
     tokio::spawn(async move {
         let name = group.name.clone();

@@ -5,6 +5,7 @@
 //! cargo bench -p firesteel --bench failover -- --rounds 1         one round
 //! cargo bench -p firesteel --bench failover -- --workers 1000     with fewer Workers; --executors says how many on each
 //! cargo bench -p firesteel --bench failover -- --tick 2000 --session 10000   ZooKeeper's tick, the Masters' session; in ms
+//! cargo bench -p firesteel --bench failover -- --credentials      each round also with a secret
 //! cargo bench -p firesteel --bench failover -- --test             50 Workers, one round: measures nothing
 //! ```
 //!
@@ -28,6 +29,7 @@ mod workers;
 
 use std::time::Duration;
 
+use firesteel_daemons::secret::credentials::Credentials;
 use firesteel_testkit::arguments::{Arguments, Known};
 use round::Size;
 
@@ -44,6 +46,7 @@ fn main() {
         _ => {}
     }
     let arguments = Arguments::of(Known {
+        flags: &["--credentials"],
         numbers: &["--rounds", "--workers", "--executors", "--apps", "--processes", "--tick", "--session"],
         ..Known::default()
     });
@@ -64,12 +67,27 @@ fn main() {
         session: Duration::from_millis(after("--session", small(1_000, 4_000))),
     };
     let Size { workers, executors_each, apps, processes, tick, session } = size;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let credentials = directory.path().join("credentials");
+    if arguments.has("--credentials") {
+        Credentials::draw().create(&credentials).expect("it is new");
+    }
     assert_eq!(workers * executors_each % apps, 0, "applications have the same number of executors");
     println!(
         "{workers} Workers in {processes} processes, {} executors, {apps} applications; tick {tick:?}, session {session:?}",
         workers * executors_each
     );
     let rounds = after("--rounds", small(1, 3));
-    let sheets: Vec<_> = (0..rounds).map(|_| round::run(size)).collect();
-    table::print(&sheets);
+    let (mut open, mut secured) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        open.push(round::run(size, None));
+        if credentials.exists() {
+            secured.push(round::run(size, Some(&credentials)));
+        }
+    }
+    table::print(&open);
+    if !secured.is_empty() {
+        println!("with a secret:");
+        table::print(&secured);
+    }
 }

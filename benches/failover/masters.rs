@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+use firesteel_testkit::CREDENTIALS;
 use firesteel_testkit::wait::wait;
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ pub(crate) struct Master {
     process: Child,
     _stdin: ChildStdin,
     log: PathBuf,
+    credentials: Option<PathBuf>,
     /// `host:port`.
     pub(crate) address: String,
 }
@@ -26,8 +28,8 @@ pub(crate) struct Master {
 impl Master {
     /// Starts a Master on a free port of loopback. Its log goes to a file, since a pipe would make this process part of
     /// the measurement.
-    pub(crate) fn start(zookeeper: &str, session: Duration, log: &Path) -> Self {
-        let mut command = firesteel();
+    pub(crate) fn start(zookeeper: &str, session: Duration, log: &Path, credentials: Option<&Path>) -> Self {
+        let mut command = firesteel(credentials);
         command.args(["master", "--host", "127.0.0.1", "--port", "0", "--announce", "--until-stdin-closes"]);
         for setting in [
             "spark.deploy.recoveryMode=ZOOKEEPER".to_owned(),
@@ -46,7 +48,8 @@ impl Master {
         let ready: Value = serde_json::from_str(&line).expect("an announcement is JSON");
         let url = ready["url"].as_str().expect("an announcement has a url");
         let address = url.trim_start_matches("spark://").to_owned();
-        Self { process, _stdin: stdin, log: log.to_owned(), address }
+        let credentials = credentials.map(Path::to_owned);
+        Self { process, _stdin: stdin, log: log.to_owned(), credentials, address }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -81,7 +84,8 @@ impl Master {
     /// The output of `firesteel status --json` about it.
     pub(crate) fn status(&self) -> Value {
         let url = format!("spark://{}", self.address);
-        let output = firesteel().args(["status", "--json", "--master", &url]).output();
+        let mut status = firesteel(self.credentials.as_deref());
+        let output = status.args(["status", "--json", "--master", &url]).output();
         let output = output.expect("firesteel runs");
         assert!(output.status.success(), "status: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("status prints JSON")
@@ -102,8 +106,8 @@ impl Drop for Master {
     }
 }
 
-fn firesteel() -> Command {
+fn firesteel(credentials: Option<&Path>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
-    command.stdin(Stdio::null()).env_remove("RUST_LOG");
+    command.stdin(Stdio::null()).env_remove("RUST_LOG").envs(credentials.map(|file| (CREDENTIALS, file)));
     command
 }

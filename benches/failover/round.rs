@@ -3,6 +3,7 @@
 //! The names of figures begin with the moment from which a time counts: `kill`, `elected`, `read`, `recovered`,
 //! `leads`, as in the log of the new leader, or `session`: one session's timeout after the kill.
 
+use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -59,11 +60,13 @@ struct Cluster {
 
 impl Cluster {
     /// Builds a full cluster, in which one application waits.
-    fn build(size: Size) -> Self {
+    fn build(size: Size, credentials: Option<&Path>) -> Self {
         let ensemble = Ensemble::start_with_tick(1, size.tick);
         let directory = TempDir::new().expect("a temporary directory");
         let started = Moment::now();
-        let master = |name: &str| Master::start(&ensemble.url(), size.session, &directory.path().join(name));
+        let master = |name: &str| {
+            Master::start(&ensemble.url(), size.session, &directory.path().join(name), credentials)
+        };
         let leader = master("first");
         leader.line("leads in epoch 1", started);
         let standby = master("second");
@@ -72,9 +75,9 @@ impl Cluster {
 
         let workers = |first: u64, count: u64, cores: u64| {
             let [first, count, cores] = [first, count, cores].map(|number| number.to_string());
-            MockProcess::start(&["workers", &first, &count, &cores, &masters])
+            MockProcess::start(&["workers", &first, &count, &cores, &masters], credentials)
         };
-        let mut drivers = MockProcess::start(&["drivers", &masters]);
+        let mut drivers = MockProcess::start(&["drivers", &masters], credentials);
         // Each application finds room only on the Workers that are meant for it.
         let spares = workers(size.workers, SPARES, 1);
         spares.hear("ready");
@@ -94,7 +97,7 @@ impl Cluster {
         drivers.tell(&format!("start main {} {}", size.apps, size.executors() / size.apps));
         drivers.hear("running main");
         // In a separate process, because returning drivers receive many messages.
-        let mut hungry = MockProcess::start(&["drivers", &masters]);
+        let mut hungry = MockProcess::start(&["drivers", &masters], credentials);
         hungry.tell("start waiting 1 1");
         hungry.hear("registered waiting");
         Self { ensemble, leader, standby, spares, workers: crews, drivers, hungry, _directory: directory }
@@ -112,13 +115,13 @@ impl Cluster {
     }
 }
 
-/// Builds a cluster, kills its leader, and records the figures.
+/// Builds a cluster, whose members use the credentials of this file, kills its leader, and records the figures.
 ///
 /// # Panics
 /// Something takes too long, or an executor is lost.
-pub(crate) fn run(size: Size) -> Sheet {
+pub(crate) fn run(size: Size, credentials: Option<&Path>) -> Sheet {
     let mut sheet = Sheet::default();
-    let mut cluster = Cluster::build(size);
+    let mut cluster = Cluster::build(size, credentials);
     assert_eq!(counts(&cluster.leader.status()), (size.workers + SPARES, size.executors() + SPARES));
     sheet.put("MB in ZooKeeper before", cluster.zookeeper("zk_approximate_data_size") / 1e6);
     sheet.put("nodes in ZooKeeper before", cluster.zookeeper("zk_znode_count"));

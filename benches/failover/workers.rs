@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::Inbox;
-use firesteel_host::net::{Arrival, QueueLimits};
+use firesteel_host::net::{Arrival, Introduction, Keyring, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_placement::{Cores, MiB, Resources};
@@ -32,6 +32,7 @@ const STEP: u64 = 250;
 /// What all Workers of the process share.
 struct Shared {
     masters: Vec<Address>,
+    keyring: Option<Keyring>,
     cores: i64,
     count: u64,
     registered: AtomicU64,
@@ -50,6 +51,7 @@ pub(crate) fn run(first: u64, count: u64, cores: i64, masters: &str) {
     let masters = parse_masters(masters).expect("a URL of Masters");
     let shared = Arc::new(Shared {
         masters,
+        keyring: crew::keyring(),
         cores,
         count,
         registered: AtomicU64::new(0),
@@ -137,7 +139,8 @@ fn start(number: u64, clock: Clock, shared: Arc<Shared>) {
         retained_executors: 1000,
         seed: number,
     };
-    let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
+    let introduction = Introduction::new(Role::Worker, id.as_str()).with_keys(shared.keyring.clone());
+    let mut context = Context::introduced(introduction, QueueLimits::default(), clock);
     context.raise(Event::Start);
     tokio::spawn(async move {
         let shell = MockShell { shared };

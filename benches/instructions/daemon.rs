@@ -57,7 +57,7 @@ fn serve(master: &mut Master, peer: PeerId, message: Inbound) -> (BytesMut, u32)
             Effect::Send { message: Outbound::Worker(message), .. } => append(&message, &mut written),
             Effect::Send { message: Outbound::Driver(message), .. } => append(&message, &mut written),
             Effect::Send { message: Outbound::Client(message), .. } => append(&message, &mut written),
-            Effect::Close { .. } | Effect::Probe { .. } | Effect::Note(_) => {}
+            Effect::Close { .. } | Effect::Probe { .. } | Effect::ReadLog { .. } | Effect::Note(_) => {}
         }
     }
     (written, checksum)

@@ -6,6 +6,7 @@ use std::time::Duration;
 use firesteel_host::net::{CallError, Evidence, Inquiry, Introduction, Keyring};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::{JoiningToMaster, MasterToJoining, Requester, WaitingMachine, number};
+use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
 
 use crate::master_client::Permitted;
@@ -59,7 +60,7 @@ async fn ask(
     master: &Address,
     host: &str,
     show: &mut impl FnMut(&Address, &str),
-) -> Result<Permitted<firesteel_protocol::secret::Secret>, CallError> {
+) -> Result<Permitted<Secret>, CallError> {
     let mut inquiry = Inquiry::open(master, Role::Master, Introduction::new(Role::Joining, host)).await?;
     let mut is_shown = false;
     loop {

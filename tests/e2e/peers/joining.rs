@@ -96,6 +96,8 @@ fn a_machine_that_leaves_or_asks_where_no_secret_is_is_not_admitted() {
     worker.args(["worker", "--join", open.url()]).env(CREDENTIALS, cluster.path("nothing"));
     let refused = run(&mut worker);
     assert!(refused.code() == 1 && refused.stderr.contains("it has no secret"), "{refused}");
+    let refused = run(firesteel().args(["worker", "--join", open.url()]).env(CREDENTIALS, "nowhere/file"));
+    assert!(refused.code() == 78 && refused.stderr.contains("cannot write nowhere/file"), "{refused}");
     let refused = run(firesteel().args(["worker", "--join", open.url()]));
     assert!(refused.code() == 78 && refused.stderr.contains("--join needs a file"), "{refused}");
 }

@@ -11,6 +11,7 @@ use firesteel_host::clock::Clock;
 use firesteel_host::net::Keyring;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
 use firesteel_host::plain;
+use firesteel_host::rate_limiter::RateLimiter;
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::{
     JoiningToMaster, LONGEST_HOST, MasterToJoining, Requester, Rights, WaitingMachine, number,
@@ -73,8 +74,8 @@ impl Desk {
         if self.waiting.len() >= MOST || of_one >= MOST_OF_ONE {
             return Decision::Full;
         }
-        let host = plain::clean(host).chars().take(LONGEST_HOST).collect();
-        self.waiting.insert(channel, Waiting { host, from, since: now, is_approved: false });
+        let waiting = Waiting { host: shown(host), from, since: now, is_approved: false };
+        self.waiting.insert(channel, waiting);
         Decision::Pending
     }
 
@@ -98,6 +99,11 @@ impl Desk {
     }
 }
 
+/// The name of a host as people see it.
+fn shown(host: &str) -> String {
+    plain::clean(host).chars().take(LONGEST_HOST).collect()
+}
+
 impl Waiting {
     fn shown(&self) -> WaitingMachine {
         WaitingMachine { host: self.host.clone(), from: self.from.to_string(), since: self.since }
@@ -111,11 +117,19 @@ pub(super) struct Joining {
     clock: Clock,
     desk: Mutex<Desk>,
     decided: Notify,
+    /// Lines about machines that ask. Everybody can cause them.
+    lines: RateLimiter,
 }
 
 impl Joining {
     pub(super) fn new(keyring: Keyring, clock: Clock) -> Arc<Self> {
-        Arc::new(Self { keyring, clock, desk: Mutex::default(), decided: Notify::new() })
+        Arc::new(Self {
+            keyring,
+            clock,
+            desk: Mutex::default(),
+            decided: Notify::new(),
+            lines: RateLimiter::per_minute(10),
+        })
     }
 
     /// Serves the connections from this channel, until its sender is dropped.
@@ -169,10 +183,12 @@ impl Joining {
         let decided = self.decided.notified();
         let mut decision = ask();
         if is_new && decision == Decision::Pending {
-            tracing::info!(
-                "{} at {from} asks for the credentials of a Worker: firesteel approve",
-                plain::clean(host)
-            );
+            if let Some(left_out) = self.lines.next() {
+                let host = shown(host);
+                tracing::info!(
+                    "{host} at {from} asks for the credentials of a Worker: firesteel approve{left_out}"
+                );
+            }
         } else if decision == Decision::Pending {
             let _ = timeout(HOLD, decided).await;
             decision = ask();
@@ -193,6 +209,10 @@ impl Joining {
 
     fn approve(&self, conversation: &Conversation, wanted: &str, by: &Requester) -> MasterToJoining {
         let refused = refusal(by);
+        // Who has proven nothing leaves no line: everybody could write them.
+        if let (Some(why), Rights::None) = (&refused, by.rights()) {
+            return MasterToJoining::ApproveRefused { why: why.clone() };
+        }
         let admitted = match &refused {
             Some(_) => None,
             None => self.desk().approve(wanted),

@@ -175,7 +175,10 @@ async fn introduce(
     if !wanted.contains(&hello.role) {
         return Err(HandshakeError::WrongRole { found: hello.role, here: ours.hello.role, wanted });
     }
-    reader.raise_limit();
+    // Who joins has proven nothing, and has little to say.
+    if hello.role != Role::Joining {
+        reader.raise_limit();
+    }
     // Without keys everybody may do everything.
     let (user, rights) = admitted.map_or((None, Rights::Admin), |admitted| (admitted.user, admitted.rights));
     Ok(Introduced { hello, version, reader, writer, user, rights, channel, transition })

@@ -321,6 +321,19 @@ async fn who_does_not_know_the_secret_is_answered_with_nine_bytes_and_heard_no_l
 }
 
 #[tokio::test]
+async fn who_has_no_secret_and_joins_says_little() {
+    let (address, _context) = port(with_keys(Role::Master, "hush", &ALL)).await;
+    for (length, is_heard) in [(1000, true), (5000, false)] {
+        let (introduced, _) =
+            dial::open(&address, &plain(Role::Joining), Role::Master).await.expect("it joins");
+        let mut hand = Hand(introduced);
+        hand.send(&[&"x".repeat(length)]).await;
+        let ended = timeout(Duration::from_millis(500), hand.0.reader.next()).await;
+        assert_eq!(ended.is_err(), is_heard, "{length} bytes");
+    }
+}
+
+#[tokio::test]
 async fn in_a_transition_peers_without_a_secret_are_admitted_until_it_is_over() {
     let transition = Transition::new(Timestamp::MAX);
     let keys = Keys::default().with(Purpose::Work, &Secret::new("hush"));

@@ -1,6 +1,7 @@
 //! `firesteel worker`: starts a Worker.
 
 use std::net::IpAddr;
+use std::path::Path;
 
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel_daemons::http::HttpError;
@@ -16,6 +17,7 @@ use firesteel_settings::properties::Property;
 use firesteel_settings::size::{self, Unit};
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Origin, Properties, Reader, WorkerSettings, keys, resources, sources};
+use nix::unistd::{AccessFlags, access, gethostname};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
@@ -39,7 +41,7 @@ pub(in crate::cli) struct Args {
     /// Same as the argument MASTER
     #[arg(long, value_name = "URL", hide_short_help = true)]
     master: Option<String>,
-    /// Host name or address to listen on; firesteel logs and Spark's executors connect to it [default: 127.0.0.1]
+    /// Host name or address to listen on; the Master and Spark's executors connect to it [default: 127.0.0.1]
     /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
     #[arg(short = 'h', long, short_alias = 'i', alias = "ip")]
     host: Option<String>,
@@ -170,8 +172,14 @@ fn join(properties: &Properties, masters: &[Address], own: &Address) -> Result<(
     if path.exists() {
         return Ok(());
     }
+    // It would be too late to find this out when the machine is admitted.
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    if let Err(error) = access(directory.unwrap_or(Path::new(".")), AccessFlags::W_OK) {
+        let words = format!("--join: cannot write {}: {error}", path.display());
+        return Err(Failure::of(Exit::Configuration, words));
+    }
     let host = match is_loopback(&own.host) {
-        true => nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()),
+        true => gethostname().map(|name| name.to_string_lossy().into_owned()),
         false => Ok(own.host.clone()),
     };
     let show = |master: &Address, number: &str| {
