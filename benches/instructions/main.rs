@@ -7,7 +7,7 @@
 //! .ci/instructions record    # counts, and records
 //! ```
 
-#![allow(clippy::disallowed_methods, reason = "a bench")]
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
 mod daemon;
