@@ -92,6 +92,10 @@ fn opening(recorded: &[u8], chance: &mut Gen) -> (Vec<u8>, bool) {
             _ => bytes.insert(at, u8::arbitrary(chance)),
         }
     }
+    // What begins with this byte is the puppet's other protocol, which nobody serves here.
+    if bytes.first() == Some(&b'G') {
+        bytes[0] = b'H';
+    }
     (bytes, bool::arbitrary(chance))
 }
 
