@@ -77,26 +77,22 @@ async fn ask(
     }
 }
 
-fn administrator(keyring: &Keyring, name: &str) -> Introduction {
-    Introduction::new(Role::Joining, name).with_keys(Some(keyring.clone()))
-}
-
 /// Admits the machine that shows this number.
 ///
 /// # Errors
 /// The Master does not answer.
 pub async fn approve(
     master: &Address,
-    (keyring, by): (&Keyring, &str),
+    administrator: (&Keyring, &str),
     number: &str,
 ) -> Result<Permitted<WaitingMachine>, CallError> {
-    let mut inquiry = Inquiry::open(master, Role::Master, administrator(keyring, by)).await?;
-    let message = JoiningToMaster::ApproveJoin { number: number.to_owned(), by: Requester::from(by) };
-    match inquiry.ask(&message).await? {
-        MasterToJoining::ApproveResponse(machine) => Ok(Ok(machine)),
-        MasterToJoining::ApproveRefused { why } => Ok(Err(why)),
-        _ => Err(CallError::OtherAnswer { address: inquiry.address().clone() }),
-    }
+    let (number, by) = (number.to_owned(), Requester::from(administrator.1));
+    let message = JoiningToMaster::ApproveJoin { number, by };
+    administer(master, administrator, &message, |answer| match answer {
+        MasterToJoining::ApproveResponse(machine) => Some(machine),
+        _ => None,
+    })
+    .await
 }
 
 /// The machines that wait.
@@ -105,12 +101,29 @@ pub async fn approve(
 /// The Master does not answer.
 pub async fn waiting(
     master: &Address,
-    (keyring, by): (&Keyring, &str),
+    administrator: (&Keyring, &str),
 ) -> Result<Permitted<Vec<WaitingMachine>>, CallError> {
-    let mut inquiry = Inquiry::open(master, Role::Master, administrator(keyring, by)).await?;
-    match inquiry.ask(&JoiningToMaster::RequestWaiting { by: Requester::from(by) }).await? {
-        MasterToJoining::WaitingResponse(machines) => Ok(Ok(machines)),
+    let message = JoiningToMaster::RequestWaiting { by: Requester::from(administrator.1) };
+    administer(master, administrator, &message, |answer| match answer {
+        MasterToJoining::WaitingResponse(machines) => Some(machines),
+        _ => None,
+    })
+    .await
+}
+
+/// Asks as an administrator. `read` takes what was asked for out of the answer.
+async fn administer<T>(
+    master: &Address,
+    (keyring, by): (&Keyring, &str),
+    message: &JoiningToMaster,
+    read: impl FnOnce(MasterToJoining) -> Option<T>,
+) -> Result<Permitted<T>, CallError> {
+    let ours = Introduction::new(Role::Joining, by).with_keys(Some(keyring.clone()));
+    let mut inquiry = Inquiry::open(master, Role::Master, ours).await?;
+    match inquiry.ask(message).await? {
         MasterToJoining::ApproveRefused { why } => Ok(Err(why)),
-        _ => Err(CallError::OtherAnswer { address: inquiry.address().clone() }),
+        answer => {
+            read(answer).map(Ok).ok_or_else(|| CallError::OtherAnswer { address: inquiry.address().clone() })
+        }
     }
 }

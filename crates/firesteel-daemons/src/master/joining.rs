@@ -52,6 +52,8 @@ struct Waiting {
 /// What a machine is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
+    /// It waits from now on.
+    Entered,
     Pending,
     Approved,
     /// Too many machines wait already.
@@ -76,7 +78,7 @@ impl Desk {
         }
         let waiting = Waiting { host: shown(host), from, since: now, is_approved: false };
         self.waiting.insert(channel, waiting);
-        Decision::Pending
+        Decision::Entered
     }
 
     /// Admits the machine with this number.
@@ -178,24 +180,23 @@ impl Joining {
     /// The answer to a machine, and whether it is the last one.
     async fn join(&self, conversation: &Conversation, host: &str) -> (MasterToJoining, bool) {
         let (channel, from) = (conversation.channel(), conversation.remote().ip());
-        let is_new = !self.desk().waiting.contains_key(&channel);
         let ask = || self.desk().ask(self.clock.now(), channel, host, from);
         let decided = self.decided.notified();
         let mut decision = ask();
-        if is_new && decision == Decision::Pending {
-            if let Some(left_out) = self.lines.next() {
-                let host = shown(host);
-                tracing::info!(
-                    "{host} at {from} asks for the credentials of a Worker: firesteel approve{left_out}"
-                );
-            }
-        } else if decision == Decision::Pending {
+        if decision == Decision::Pending {
             let _ = timeout(HOLD, decided).await;
             decision = ask();
+        } else if decision == Decision::Entered
+            && let Some(left_out) = self.lines.next()
+        {
+            let host = shown(host);
+            tracing::info!(
+                "{host} at {from} asks for the credentials of a Worker: firesteel approve{left_out}"
+            );
         }
         let refused = |why: &str| (MasterToJoining::JoinRefused { why: why.to_owned() }, true);
         match decision {
-            Decision::Pending => (MasterToJoining::JoinPending, false),
+            Decision::Entered | Decision::Pending => (MasterToJoining::JoinPending, false),
             Decision::Full => refused("too many machines wait to be admitted"),
             Decision::Late => refused("no administrator has admitted this machine in time"),
             Decision::Approved => match Credentials::of_worker(&self.keyring) {
@@ -252,8 +253,8 @@ mod tests {
     #[test]
     fn a_machine_is_admitted_by_its_own_number_only() {
         let mut desk = Desk::default();
-        assert_eq!(desk.ask(at(1), 7, "one\u{1b}[2J", FROM), Decision::Pending);
-        assert_eq!(desk.ask(at(2), 8, "two", FROM), Decision::Pending);
+        assert_eq!(desk.ask(at(1), 7, "one\u{1b}[2J", FROM), Decision::Entered);
+        assert_eq!(desk.ask(at(2), 8, "two", FROM), Decision::Entered);
         let hosts = |desk: &Desk| desk.list().into_iter().map(|machine| machine.host).collect::<Vec<_>>();
         assert_eq!(hosts(&desk), [plain::clean("one\u{1b}[2J").to_string(), "two".to_owned()]);
         assert_eq!(desk.approve(&number(9)), None);
@@ -264,21 +265,21 @@ mod tests {
         assert_eq!(desk.ask(at(3), 8, "two", FROM), Decision::Approved);
         assert_eq!(hosts(&desk).len(), 1, "who is admitted waits no longer");
         desk.leave(8);
-        assert_eq!(desk.ask(at(4), 8, "two", FROM), Decision::Pending, "another connection, another number");
+        assert_eq!(desk.ask(at(4), 8, "two", FROM), Decision::Entered, "another connection, another number");
     }
 
     #[test]
     fn a_machine_waits_for_a_time_and_not_too_many_wait() {
         let mut desk = Desk::default();
-        assert_eq!(desk.ask(at(0), 1, "one", FROM), Decision::Pending);
+        assert_eq!(desk.ask(at(0), 1, "one", FROM), Decision::Entered);
         assert_eq!(desk.ask(at(LIFE.as_secs() - 1), 1, "one", FROM), Decision::Pending);
         assert_eq!(desk.ask(at(LIFE.as_secs()), 1, "one", FROM), Decision::Late);
         for channel in 2..=MOST_OF_ONE as u64 {
-            assert_eq!(desk.ask(at(0), channel, "one", FROM), Decision::Pending);
+            assert_eq!(desk.ask(at(0), channel, "one", FROM), Decision::Entered);
         }
         assert_eq!(desk.ask(at(0), 100, "one", FROM), Decision::Full);
         let mut other = 0;
-        while desk.ask(at(0), 1000 + other, "x", IpAddr::from([10, 0, 0, other as u8])) == Decision::Pending {
+        while desk.ask(at(0), 1000 + other, "x", IpAddr::from([10, 0, 0, other as u8])) == Decision::Entered {
             other += 1;
         }
         assert_eq!(desk.waiting.len(), MOST);

@@ -263,33 +263,38 @@ async fn a_changed_byte_is_noticed_wherever_it_is() {
     assert_eq!(beyond.as_deref(), Some("said"), "nothing is changed there");
 }
 
-#[tokio::test]
-async fn a_recorded_connection_is_of_no_use() {
-    let ours = with_keys(Role::Master, "hush", &ALL);
-    let mut master = Running::introduced(ours, None, QueueLimits::default()).await;
+/// The bytes of a peer with a right key, which says a word and gets its answer.
+pub(super) async fn recorded(master: &Running, ours: Introduction) -> Vec<u8> {
     let middle = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
-    let address = Address::new("127.0.0.1", middle.local_addr().expect("it is bound").port());
+    let port = middle.local_addr().expect("it is bound").port();
     let there = master.address.to_string();
     let recording = tokio::spawn(async move {
         let (here, _) = middle.accept().await.expect("it is dialled");
         let there = TcpStream::connect(there).await.expect("it listens");
         let ((mut from, mut back), (mut answers, mut to)) = (here.into_split(), there.into_split());
         let answering = tokio::spawn(async move { copy(&mut answers, &mut back).await });
-        let mut recorded = Vec::new();
-        let mut piece = vec![0; 4096];
+        let (mut all, mut piece) = (Vec::new(), vec![0; 4096]);
         while let Ok(length @ 1..) = from.read(&mut piece).await {
-            recorded.extend_from_slice(&piece[..length]);
+            all.extend_from_slice(&piece[..length]);
             to.write_all(&piece[..length]).await.expect("it listens");
         }
         answering.abort();
-        recorded
+        all
     });
-    let mut hand = Hand::introduced(with_keys(Role::Worker, "hush", &ALL), &address).await;
+    let address = Address::new("127.0.0.1", port);
+    let mut hand = Hand::introduced(ours, &address).await;
     hand.send(&["say"]).await;
-    assert_eq!(master.next().await, message(1, "say"));
     assert_eq!(hand.receive().await.as_deref(), Some("said"));
     drop(hand);
-    let recorded = recording.await.expect("it does not panic");
+    recording.await.expect("it does not panic")
+}
+
+#[tokio::test]
+async fn a_recorded_connection_is_of_no_use() {
+    let ours = with_keys(Role::Master, "hush", &ALL);
+    let mut master = Running::introduced(ours, None, QueueLimits::default()).await;
+    let recorded = recorded(&master, with_keys(Role::Worker, "hush", &ALL)).await;
+    assert_eq!(master.next().await, message(1, "say"));
     assert_eq!(master.next().await, Event::Disconnected(firesteel_protocol::ids::PeerId(1)));
     assert!(recorded.windows(3).all(|bytes| bytes != b"say"), "it can be read");
     let mut again = TcpStream::connect(master.address.to_string()).await.expect("it listens");

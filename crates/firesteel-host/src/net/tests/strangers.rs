@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use firesteel_protocol::address::Address;
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::{self, PREAMBLE, Role};
 use quickcheck::{Arbitrary, Gen};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::encryption::recorded;
 use super::puppet::{Event, Hand, Running, message};
 use crate::net::encryption::keyring::{Keyring, Keys, Purpose};
 use crate::net::{Introduction, QueueLimits};
@@ -35,32 +35,6 @@ fn ours(role: Role) -> Introduction {
         .into_iter()
         .fold(Keys::default(), |keys, purpose| keys.with(purpose, &Secret::new(format!("hush {purpose}"))));
     Introduction::new(role, format!("a {role}")).with_keys(Some(Keyring::new(keys)))
-}
-
-/// What a Worker with a right key sends and gets: all bytes in both directions.
-async fn recorded(master: &Running) -> Vec<u8> {
-    let middle = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
-    let port = middle.local_addr().expect("it is bound").port();
-    let there = master.address.to_string();
-    let recording = tokio::spawn(async move {
-        let (here, _) = middle.accept().await.expect("it is dialled");
-        let there = TcpStream::connect(there).await.expect("it listens");
-        let ((mut from, mut back), (mut answers, mut to)) = (here.into_split(), there.into_split());
-        let answering = tokio::spawn(async move { copy(&mut answers, &mut back).await });
-        let (mut all, mut piece) = (Vec::new(), vec![0; 4096]);
-        while let Ok(length @ 1..) = from.read(&mut piece).await {
-            all.extend_from_slice(&piece[..length]);
-            to.write_all(&piece[..length]).await.expect("it listens");
-        }
-        answering.abort();
-        all
-    });
-    let address = Address::new("127.0.0.1", port);
-    let mut hand = Hand::introduced(ours(Role::Worker), &address).await;
-    hand.send(&["say"]).await;
-    assert_eq!(hand.receive().await.as_deref(), Some("said"));
-    drop(hand);
-    recording.await.expect("it does not panic")
 }
 
 /// What a stranger sends, and whether he then closes his side.
@@ -125,7 +99,7 @@ fn strangers() -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_strangers_send_nobody_hears_it_and_nobody_else_is_disturbed() {
     let mut master = Running::introduced(ours(Role::Master), None, QueueLimits::default()).await;
-    let recorded = recorded(&master).await;
+    let recorded = recorded(&master, ours(Role::Worker)).await;
     assert_eq!(master.next().await, message(1, "say"));
     assert!(matches!(master.next().await, Event::Disconnected(_)));
     let mut worker = Hand::introduced(ours(Role::Worker), &master.address).await;

@@ -19,7 +19,7 @@ pub enum Sabotage {
     LoseAway,
     /// The Master waits for minutes for a Worker or driver whose connection ended.
     AwaitForLong,
-    /// The Master has logs read for whoever asks.
+    /// The Master has logs read for everybody who asks.
     TrustReaders,
     /// The Master does not repeat an order to launch an executor that was lost with a Worker's connection.
     DropLostOrder,
