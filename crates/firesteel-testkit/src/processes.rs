@@ -52,8 +52,11 @@ pub fn is_alive(pid: u32) -> bool {
     field(pid, "State:").is_some_and(|state| !state.starts_with(['Z', 'X']))
 }
 
+/// Whether all threads of a process are stopped. After SIGSTOP, some may run on for a moment.
 pub fn is_stopped(pid: u32) -> bool {
-    field(pid, "State:").is_some_and(|state| state.starts_with('T'))
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut states = threads.filter_map(|thread| field_of(&thread.path(), "State:")).peekable();
+    states.peek().is_some() && states.all(|state| state.starts_with('T'))
 }
 
 /// The arguments of a process. Empty if the process has ended.
@@ -80,6 +83,11 @@ fn all() -> impl Iterator<Item = u32> {
 }
 
 fn field(pid: u32, name: &str) -> Option<String> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    field_of(Path::new(&format!("/proc/{pid}")), name)
+}
+
+/// A field of the status of a process or of a thread, by its directory in /proc.
+fn field_of(directory: &Path, name: &str) -> Option<String> {
+    let status = fs::read_to_string(directory.join("status")).ok()?;
     status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
 }

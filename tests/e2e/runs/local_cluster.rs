@@ -181,6 +181,9 @@ fn a_cluster_all_of_which_is_killed_at_once_leaves_nothing_to_the_next_one() {
         processes::descendants_of(launch.pid()).into_iter().filter(|pid| !is_sleeper(pid)).collect();
     launch.signal(Signal::SIGSTOP);
     others.iter().for_each(|pid| processes::signal(*pid, Signal::SIGSTOP).expect("it runs"));
+    wait_for("the daemons to stand still", || {
+        others.iter().chain([&launch.pid()]).all(|pid| processes::is_stopped(*pid)).then_some(())
+    });
     // Children first: if a parent ended first, the kernel would continue a stopped reaper, which leads its own group.
     others.iter().rev().for_each(|pid| processes::signal(*pid, Signal::SIGKILL).expect("it is stopped"));
     launch.signal(Signal::SIGKILL);
