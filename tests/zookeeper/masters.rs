@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use firesteel_testkit::proxy::{self, Direction};
 use firesteel_testkit::zookeeper::{Ensemble, Host, ZOOKEEPER};
-use firesteel_testkit::{Daemon, firesteel, run, wait_for};
+use firesteel_testkit::{Daemon, firesteel, http_get, run, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
@@ -32,7 +32,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn takes_over() {
-    let mut cluster = SharedCluster::start(1);
+    let plan =
+        Plan { properties: &["spark.master.rest.enabled=true", "spark.master.rest.port=0"], ..Plan::HERE };
+    let mut cluster = SharedCluster::start_as(plan, Ensemble::start(1));
     let launch = cluster.servers();
     let before = cluster.executors();
     let journal = format!("zookeeper://{}/spark", cluster.ensemble.url());
@@ -41,6 +43,10 @@ fn takes_over() {
         checked.stdout.contains("1 Worker, 1 application with 2 executors, 0 ended applications"),
         "{checked}"
     );
+    let of_driver =
+        |master: &Daemon| http_get(&master.address().to_string(), "/v1/submissions/status/driver-1", "").1;
+    let standby = of_driver(&cluster.masters[1]);
+    assert!(standby.contains("not alive: STANDBY") && standby.contains("\"success\" : false"), "{standby}");
     let killed = Instant::now();
     cluster.kill_master(0);
     let asked = run(firesteel().args(["status", "--master", cluster.masters[1].url()]));
@@ -53,6 +59,8 @@ fn takes_over() {
     cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
     assert_eq!(cluster.executors(), before);
     assert_undisturbed(&launch);
+    let leader = of_driver(&cluster.masters[1]);
+    assert!(leader.starts_with("HTTP/1.1 200 ") && !leader.contains("STANDBY"), "{leader}");
     // The new leader places executors, and its decisions are kept for the next one.
     cluster.assert_places();
     cluster.restart_master(0);

@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use firesteel_testkit::{Daemon, firesteel, run, wait_for};
+use firesteel_testkit::{Daemon, firesteel, http_get, run, wait_for};
 use nix::sys::signal::Signal;
 use regex::Regex;
 use serde_json::Value;
@@ -32,6 +32,38 @@ fn json(daemon: &Daemon, path: &str) -> Value {
 fn sample(page: &str, series: &str) -> f64 {
     let value = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok());
     value.unwrap_or(0.0)
+}
+
+#[test]
+fn json_and_health_are_served_at_the_port_of_the_own_protocol_too() {
+    let master = Daemon::master(&[]);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let worker = Daemon::worker(&master, directory.path(), &["--cores", "1", "--memory", "1g"]);
+    master.wait_for_workers(1);
+    for daemon in [&master, &worker] {
+        let own = daemon.address().to_string();
+        let body = |answer: String| answer.split_once("\r\n\r\n").expect("it has a body").1.to_owned();
+        let json = |address: &str| -> Value {
+            let (status, answer) = http_get(address, "/json/", "");
+            assert_eq!(status, 200, "{answer}");
+            serde_json::from_str(&body(answer)).expect("JSON")
+        };
+        assert_eq!(json(&own)["id"], json(daemon.http())["id"]);
+        assert_eq!(json(&own)["url"], json(daemon.http())["url"]);
+        assert_eq!(body(http_get(&own, "/livez", "").1), "alive\n");
+        assert_eq!(http_get(&own, "/readyz", "").0, 200);
+        for path in ["/", "/app/?appId=app-1", "/metrics", "/log/", "/jsonx"] {
+            let (status, answer) = http_get(&own, path, "");
+            assert!(status == 404 && answer.contains("/json/ /livez /readyz"), "{path}: {answer}");
+        }
+        let (status, answer) = http_get(&own, "/json/", "Host: evil.example\r\n");
+        assert!(status == 421 && answer.contains("evil.example"), "{answer}");
+    }
+    let silent = Daemon::master(&["--webui-port", "none"]);
+    let own = silent.address().to_string();
+    assert_eq!(http_get(&own, "/livez", "").0, 200);
+    let (status, answer) = http_get(&own, "/json/", "");
+    assert!(status == 403 && answer.contains("serves no JSON"), "{answer}");
 }
 
 #[test]

@@ -116,6 +116,11 @@ fn pages_are_served_by_https_alone_and_a_certificate_is_replaced_without_a_resta
         }
         let (status, answer) = http_get(daemon.http().trim_start_matches("https://"), "/json/", "");
         assert!(status == 400 && answer.contains("use https://") && !answer.contains("workers"), "{answer}");
+        let (status, answer) = http_get(&daemon.address().to_string(), "/json/", "");
+        assert!(
+            status == 403 && answer.contains(&format!("by HTTPS only, at {}/json/", daemon.http())),
+            "{answer}"
+        );
     }
     // The Master's page leads to the Worker's.
     wait_for("the Worker's report", || {

@@ -102,8 +102,6 @@ fn a_message_without_a_proof_is_not_heard() {
         // Spark's frames of each type, before any authentication, and a TLS hello.
         (0..=13).flat_map(|kind| [&[0, 0, 0, 0, 0, 0, 0, 21, kind][..], &[0; 12]].concat()).collect(),
         b"\x16\x03\x01\x00\x05hello".to_vec(),
-        b"GET /json/ HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
-        b"POST /v1/submissions/create HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}".to_vec(),
     ];
     for daemon in [&cluster.master, &cluster.worker] {
         for sent in &attacks {
@@ -111,6 +109,9 @@ fn a_message_without_a_proof_is_not_heard() {
             assert!(said.len() <= 9, "{:?}: {said:?}", &sent[..8]);
         }
     }
+    let create = b"POST /v1/submissions/create HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
+    let said = answer(cluster.master.address().port(), create);
+    assert!(said.starts_with(b"HTTP/1.1 401 "), "{said:?}");
     let status = cluster.status();
     assert_eq!(status["applications"].as_array().map(Vec::len), Some(0), "{status:#}");
     assert!(!stolen.exists());
@@ -249,12 +250,21 @@ fn pages_json_metrics_and_rest_need_a_password_and_probes_none() {
             assert_eq!(http_get(&address, path, &bearer(&pages)).0, 200, "{path}");
         }
     }
-    let address = cluster.rest();
-    let path = "/v1/submissions/status/driver-20261129000000-0000";
-    for header in ["", &bearer(&pages), &bearer("guess")] {
-        assert_eq!(http_get(&address, path, header).0, 401, "{header}");
+    for daemon in [&cluster.master, &cluster.worker] {
+        let address = daemon.address().to_string();
+        assert_eq!(http_get(&address, "/livez", "").0, 200);
+        for header in ["", &bearer("guess"), &bearer(&rest)] {
+            assert_eq!(http_get(&address, "/json/", header).0, 401, "{header}");
+        }
+        assert_eq!(http_get(&address, "/json/", &bearer(&pages)).0, 200);
     }
-    assert_eq!(http_get(&address, path, &bearer(&rest)).0, 200);
+    let path = "/v1/submissions/status/driver-20261129000000-0000";
+    for address in [cluster.rest(), cluster.master.address().to_string()] {
+        for header in ["", &bearer(&pages), &bearer("guess")] {
+            assert_eq!(http_get(&address, path, header).0, 401, "{header}");
+        }
+        assert_eq!(http_get(&address, path, &bearer(&rest)).0, 200);
+    }
 }
 
 #[test]

@@ -54,7 +54,11 @@ impl Rest {
 
     /// Sends a request with one more header.
     fn ask_with(&self, method: &str, action: &str, body: &str, header: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).expect("it serves REST");
+        Self::ask_at(&self.address, method, action, body, header)
+    }
+
+    fn ask_at(address: &str, method: &str, action: &str, body: &str, header: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(address).expect("it listens");
         stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
         let length = body.len();
         let head = format!(
@@ -138,6 +142,49 @@ fn a_driver_runs_with_the_spark_of_its_worker_until_it_is_ended() {
     rest.json("POST", "clear", &Value::Null);
     let unknown = rest.json("GET", &format!("status/{}", id.as_str().expect("an id")), &Value::Null);
     assert_eq!(unknown["success"], false, "{unknown}");
+}
+
+/// Spark's Master answers HTTP at its REST port only, so `spark-submit --status` fails with the URL that users know.
+#[test]
+fn a_master_answers_rest_at_its_own_port_where_it_serves_rest_to_everybody() {
+    let mut rest = Rest::start();
+    let own = rest.cluster.master.address().to_string();
+    rest.address.clone_from(&own);
+    let created = rest.create(&format!("file:{}", rest.jar().display()));
+    let id = created["submissionId"].as_str().expect("an id");
+    rest.wait_for_state(&created["submissionId"], "RUNNING");
+    let killed = rest.json("POST", &format!("kill/{id}"), &Value::Null);
+    assert_eq!(killed["success"], true, "{killed}");
+    rest.wait_for_state(&created["submissionId"], "KILLED");
+    let of_worker = rest.cluster.workers[0].address().to_string();
+    let (status, text) = Rest::ask_at(&of_worker, "GET", "readyz", "", "Accept: */*");
+    assert!(status == 404 && text.contains("/json/"), "{status} {text}");
+    drop(rest);
+
+    for (settings, words) in [
+        (&[][..], "This Master serves no REST: set spark.master.rest.enabled=true there"),
+        (
+            &[
+                "spark.master.rest.enabled=true",
+                "spark.master.rest.port=0",
+                "spark.master.rest.host=127.0.0.1",
+            ],
+            "This Master serves REST only at its REST port (spark.master.rest.host)",
+        ),
+    ] {
+        let cluster = Cluster::plan().properties(settings).start(0);
+        let own = cluster.master.address().to_string();
+        for (method, action) in [("GET", "status/driver-1"), ("POST", "kill/driver-1"), ("POST", "killall")] {
+            let (status, text) = Rest::ask_at(&own, method, action, "", "Accept: */*");
+            let answer: Value = serde_json::from_str(&text).expect("JSON");
+            assert_eq!(
+                (status, &answer["action"], &answer["message"]),
+                (403, &json!("ErrorResponse"), &json!(words))
+            );
+        }
+        // A client that gets no answer submits by Spark's RPC.
+        assert_eq!(Rest::ask_at(&own, "POST", "create", "{}", "Accept: */*"), (0, String::new()));
+    }
 }
 
 #[test]

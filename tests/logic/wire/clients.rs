@@ -72,6 +72,7 @@ pub(super) fn clients(record: &mut Record) {
         executors_forgotten: 2,
         executors: vec![executor],
         away_since: Some(Timestamp::from_millis(1_795_209_755_043)),
+        web_address: Some("http://driver:4040".to_owned()),
     };
     answers(record, &application);
     history(record, &application);

@@ -8,6 +8,7 @@
 //! - `pages`: the common parts of both daemons' pages
 //! - `master`, `worker`: the paths of each daemon, with their responses
 //! - `rest`: Spark's REST protocol for submissions, at a port of its own
+//! - `rpc_port`: JSON, health and REST at the port of the daemon's own protocol
 //! - `snapshot`: a daemon's state, read from its owner at most once a second; `inquiry`: how the owner gets requests
 //! - `jackson`: JSON in the layout of Spark's pages
 //! - `exposition`: metrics in the text format of Prometheus; `vitals`: the metrics of every daemon
@@ -26,6 +27,7 @@ mod password;
 mod query;
 mod question;
 pub(crate) mod rest;
+mod rpc_port;
 mod server;
 mod sessions;
 mod sign_in;
@@ -36,5 +38,6 @@ pub(crate) mod worker;
 
 pub(crate) use names::Names;
 pub(crate) use password::Passwords;
+pub(crate) use rpc_port::{FIRSTS, RestAtRpcPort, RpcPortSite};
 pub use server::HttpError;
 pub(crate) use server::Server;

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use firesteel_host::net::{Granted, Keyring, Purpose, UserName};
 use firesteel_protocol::messages::Rights;
+use firesteel_settings::http::HttpSettings;
 use firesteel_settings::token_key::TokenKey;
 use hyper::header::AUTHORIZATION;
 use hyper::http::HeaderMap;
@@ -32,14 +33,11 @@ impl Passwords {
     #[cfg(test)]
     pub(crate) const NONE: Self = Self { keyring: None, token_key: None };
 
-    /// The passwords of a cluster for this purpose. Without keys, everybody is answered.
-    pub(crate) fn of(keyring: Option<&Keyring>, purpose: Purpose) -> Self {
-        Self { keyring: keyring.map(|keyring| (keyring.clone(), purpose)), token_key: None }
-    }
-
-    /// The same, and tokens that are signed with this key.
-    pub(super) fn or_tokens(self, token_key: Option<TokenKey>) -> Self {
-        Self { token_key, ..self }
+    /// The passwords of a cluster for this purpose, and the tokens that these settings admit. Without keys and tokens,
+    /// everybody is answered.
+    pub(crate) fn of(keyring: Option<&Keyring>, purpose: Purpose, settings: &HttpSettings) -> Self {
+        let keyring = keyring.map(|keyring| (keyring.clone(), purpose));
+        Self { keyring, token_key: settings.token_key.clone() }
     }
 
     /// Who sends a request with these headers. `None`: they have no right password, as `Authorization: Bearer
@@ -98,11 +96,11 @@ mod tests {
 
     #[test]
     fn a_request_needs_one_of_the_passwords_if_there_are_keys() {
-        let none = Passwords::of(None, Purpose::Pages);
+        let none = Passwords::of(None, Purpose::Pages, &HttpSettings::OFF);
         let old = Keys::default().with(Purpose::Pages, &Secret::new("old"));
         let both = old.with(Purpose::Pages, &Secret::new("new")).with(Purpose::Rest, &Secret::new("rest"));
-        let pages = Passwords::of(Some(&Keyring::new(both)), Purpose::Pages);
-        let nobody = Passwords::of(Some(&Keyring::new(Keys::default())), Purpose::Pages);
+        let of = |keys| Passwords::of(Some(&Keyring::new(keys)), Purpose::Pages, &HttpSettings::OFF);
+        let (pages, nobody) = (of(both), of(Keys::default()));
         let basic = |text: &str| format!("Basic {}", BASE64_STANDARD.encode(text));
         for (value, is_right) in [
             ("Bearer old".to_owned(), true),

@@ -191,7 +191,7 @@ impl Responder for RestSite {
     }
 }
 
-fn written(answer: &answers::Answer) -> Answer {
+pub(super) fn written(answer: &answers::Answer) -> Answer {
     let status = StatusCode::from_u16(answer.status).expect("statuses of Spark's are statuses");
     Answer::rest(status, jackson::json(&answer.body))
 }

@@ -1,14 +1,19 @@
 //! The common metrics of all daemons: process, owner loop, and HTTP server.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use firesteel_host::meter::{OwnerMeter, ROLES, Traffic};
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage};
+use serde_json::{Map, Value, json};
 
+use super::answer::Answer;
 use super::exposition::Exposition;
 use super::server::HttpMeter;
+
+/// The version of the JSON of Dropwizard's metrics.
+const DROPWIZARD: &str = "4.0.0";
 
 /// The metrics of this process, with Prometheus' usual names. `started` is the start time of the process.
 pub(super) fn process(page: &mut Exposition, started: SystemTime) {
@@ -92,10 +97,48 @@ pub(super) fn http(page: &mut Exposition, meter: &HttpMeter) {
     .sample(&[], meter.silent.get());
 }
 
-/// A gauge in Spark's format. Source: Spark PrometheusServlet, 4.0.1.
-pub(super) fn spark_gauge(page: &mut String, name: &str, value: impl Display) {
-    for kind in ["Number", "Value"] {
-        writeln!(page, "metrics_{name}_{kind}{{type=\"gauges\"}} {value}")
-            .expect("a string takes everything");
+/// Gauges under Spark's names.
+#[derive(Debug, Default)]
+pub(super) struct SparkGauges(Vec<(String, Value)>);
+
+/// The form in which gauges are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GaugeForm {
+    /// Spark's `MetricsServlet`, the JSON of Dropwizard's metrics.
+    Json,
+    /// Spark's `PrometheusServlet`.
+    Prometheus,
+}
+
+impl SparkGauges {
+    pub(super) fn add(&mut self, name: String, value: impl Into<Value>) {
+        self.0.push((name, value.into()));
+    }
+
+    /// Source: Spark MetricsServlet and PrometheusServlet, 4.0.1. Numbers only have a form for Prometheus.
+    pub(super) fn answer(self, form: GaugeForm) -> Answer {
+        match form {
+            GaugeForm::Json => {
+                let gauges: Map<String, Value> =
+                    self.0.into_iter().map(|(name, value)| (name, json!({ "value": value }))).collect();
+                let none = "\"counters\":{},\"histograms\":{},\"meters\":{},\"timers\":{}";
+                let gauges = Value::from(gauges);
+                Answer::json(format!("{{\"version\":\"{DROPWIZARD}\",\"gauges\":{gauges},{none}}}"))
+            }
+            GaugeForm::Prometheus => Answer::spark_metrics(self.lines()),
+        }
+    }
+
+    pub(super) fn lines(&self) -> String {
+        let mut page = String::new();
+        for (name, value) in self.0.iter().filter(|(_, value)| value.is_number()) {
+            let sound = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+            let name: String = name.chars().map(sound).collect();
+            for kind in ["Number", "Value"] {
+                writeln!(page, "metrics_{name}_{kind}{{type=\"gauges\"}} {value}")
+                    .expect("a string takes everything");
+            }
+        }
+        page
     }
 }

@@ -54,7 +54,7 @@ use self::shell::End;
 use crate::exposure::{self, Exposed};
 use crate::http::master::MasterSite;
 use crate::http::rest::RestSite;
-use crate::http::{HttpError, Names, Passwords, Server};
+use crate::http::{self, HttpError, Names, Passwords, RestAtRpcPort, RpcPortSite, Server};
 use crate::master_journal::{self, StateError};
 use crate::secret;
 use crate::spark;
@@ -121,13 +121,14 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         // It ends with the command that runs the local cluster, so it keeps no state.
         true => Recovery::Nowhere,
     };
-    let (http, rest_settings) = match is_local_cluster {
+    let (page_settings, rest_settings) = match is_local_cluster {
         false => {
             (HttpSettings::of_master(&properties, address.port == 0)?, HttpSettings::of_rest(&properties)?)
         }
         true => (HttpSettings::OFF, HttpSettings::OFF),
     };
-    let rest_host = firesteel_settings::http::rest_host(&properties).unwrap_or(&address.host).to_owned();
+    let own_rest_host = firesteel_settings::http::rest_host(&properties);
+    let rest_host = own_rest_host.unwrap_or(&address.host).to_owned();
     let resources = AppResources::of(&properties)?;
     let pages = PageSettings::of_master(&properties)?;
     let spark_tls = RpcTlsSettings::of(&properties, Reader::Master)?;
@@ -141,10 +142,25 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         pages.hosts.iter().map(String::as_str).chain([reached.host.as_str(), rest_host.as_str()]);
     let rest = Arc::new(RestSite::new(Names::of_master(rest_names), keyring.clone(), resources));
     let site = Arc::new(MasterSite::new(&reached, pages, Arc::clone(&reach)));
-    let passwords = |purpose| Passwords::of(keyring.as_ref(), purpose);
-    let server = Server::start(&address.host, http, passwords(Purpose::Pages), Arc::clone(&site)).await?;
+    let passwords = |purpose, settings| Passwords::of(keyring.as_ref(), purpose, settings);
+    let page_passwords = passwords(Purpose::Pages, &page_settings);
+    let server =
+        Server::start(&address.host, page_settings.clone(), page_passwords.clone(), Arc::clone(&site))
+            .await?;
+    let rest_passwords = passwords(Purpose::Rest, &rest_settings);
     let rest_server =
-        Server::start(&rest_host, rest_settings, passwords(Purpose::Rest), Arc::clone(&rest)).await?;
+        Server::start(&rest_host, rest_settings.clone(), rest_passwords.clone(), Arc::clone(&rest)).await?;
+    let rest_here = RestAtRpcPort::of_master(
+        &rest_settings,
+        own_rest_host.is_some(),
+        (Arc::clone(&rest), rest_passwords),
+    );
+    let here =
+        RpcPortSite::new(Arc::clone(&site), &page_settings, server.as_ref().map(Server::url), rest_here);
+    let http_here = match is_local_cluster {
+        false => Some(Server::at_rpc_port(listener.local(), page_passwords, here)?),
+        true => None,
+    };
     let rest_port = rest_server.as_ref().map(|server| (exposure::Port::Rest, server.local().ip()));
     let ports = std::iter::once((exposure::Port::Master, listener.local().ip())).chain(rest_port);
     let is_insecure = firesteel_settings::master::is_insecure(&properties)?;
@@ -167,6 +183,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         reach,
         joining,
         _rest: rest_server,
+        http_here,
         foreign,
     };
     match recovery {
@@ -200,6 +217,8 @@ struct ServerContext {
     /// `None` without credentials, and in a local cluster.
     joining: Option<Arc<Joining>>,
     _rest: Option<Server>,
+    /// Where connections go that speak HTTP at the Master's port. `None` in a local cluster.
+    http_here: Option<mpsc::Sender<OtherProtocolConnection>>,
     foreign: UnknownExecutors,
 }
 
@@ -248,11 +267,15 @@ impl ServerContext {
     }
 
     /// Another listener on the same socket, and a channel that receives the connections that speak Spark's RPC. In a
-    /// local cluster, the channel receives none.
+    /// local cluster, the channel receives none. Connections that speak HTTP are served beside it.
     fn listener(&self) -> Result<(Listener, mpsc::Receiver<OtherProtocolConnection>), MasterError> {
         let listener = self.listener.another().map_err(MasterError::Acceptor)?;
         let listener = match &self.joining {
             Some(joining) => listener.also_serve(Role::Joining, joining.start()),
+            None => listener,
+        };
+        let listener = match &self.http_here {
+            Some(connections) => listener.also_receive(http::FIRSTS, connections.clone()),
             None => listener,
         };
         Ok(spark::at(listener, self.keyring.as_ref(), self.spark_tls.is_some()))

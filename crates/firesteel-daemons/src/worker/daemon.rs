@@ -37,7 +37,7 @@ use super::shell::WorkerShell;
 use super::shuffle_service::{ShuffleService, ShuffleServiceError};
 use crate::exposure::{self, Exposed};
 use crate::http::worker::WorkerSite;
-use crate::http::{HttpError, Names, Passwords, Server};
+use crate::http::{self, HttpError, Names, Passwords, RestAtRpcPort, RpcPortSite, Server};
 use crate::secret;
 use crate::spark;
 use crate::spark::authentication::{Authentication, HostedSecrets, SparkTls};
@@ -200,10 +200,21 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         exposed_until,
     ));
     let is_local_cluster = options.keyring.as_ref().is_some_and(Keyring::is_local_cluster);
-    let http = if is_local_cluster { HttpSettings::OFF } else { options.http.clone() };
-    let passwords = Passwords::of(options.keyring.as_ref(), Purpose::Pages);
-    let server = match Server::start(&address.host, http, passwords, Arc::clone(&site)).await {
-        Ok(server) => server,
+    let page_settings = if is_local_cluster { HttpSettings::OFF } else { options.http.clone() };
+    let passwords = Passwords::of(options.keyring.as_ref(), Purpose::Pages, &page_settings);
+    let serving = async {
+        let own = Server::start(&address.host, page_settings.clone(), passwords.clone(), Arc::clone(&site));
+        let server = own.await?;
+        if is_local_cluster {
+            return Ok((server, listener));
+        }
+        let url = server.as_ref().map(Server::url);
+        let here = RpcPortSite::new(Arc::clone(&site), &page_settings, url, RestAtRpcPort::Never);
+        let connections = Server::at_rpc_port(listener.local(), passwords, here)?;
+        Ok((server, listener.also_receive(http::FIRSTS, connections)))
+    };
+    let (server, listener) = match serving.await {
+        Ok(serving) => serving,
         Err(error) => {
             // Processes that have already started end as after a refusal.
             if let Some(shuffle_service) = shuffle_service {
@@ -211,7 +222,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
             }
             reapers.release().await;
             dead_workers.depart().await;
-            return Err(error.into());
+            return Err(WorkerError::Http(error));
         }
     };
     let spark_secrets = HostedSecrets::default();

@@ -160,6 +160,7 @@ impl Master {
             executors_ended: app.ended.len() as u64 + app.forgotten,
             executors_forgotten: app.forgotten,
             away_since: app.link.away_since(),
+            web_address: app.description.pages().map(str::to_owned),
             executors: Vec::new(),
         }
     }

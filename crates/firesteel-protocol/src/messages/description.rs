@@ -9,6 +9,9 @@ use crate::ids::ExecutorId;
 use crate::process::executor_command::ExecutorCommand;
 use crate::secret::Secret;
 
+/// The maximum length of the URL of a driver's pages, in bytes.
+const LONGEST_URL: usize = 1024;
+
 /// An application as its driver describes it. [`new`](Self::new) makes a description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -48,6 +51,9 @@ pub struct ApplicationDescription {
     /// earlier release has none.
     #[serde(default)]
     pub seen: Vec<StateMark>,
+    /// The URL of the driver's own pages. `None`: it has none, or is of an earlier release.
+    #[serde(default)]
+    pub web_address: Option<String>,
 }
 
 impl ApplicationDescription {
@@ -76,7 +82,17 @@ impl ApplicationDescription {
             token: Secret::default(),
             callback: Bytes::new(),
             seen: Vec::new(),
+            web_address: None,
         }
+    }
+
+    /// The URL of the driver's pages, if others may be led there: a short one, by HTTP or HTTPS.
+    #[must_use]
+    pub fn pages(&self) -> Option<&str> {
+        let is_sound = |url: &&str| {
+            url.len() <= LONGEST_URL && (url.starts_with("http://") || url.starts_with("https://"))
+        };
+        self.web_address.as_deref().filter(is_sound)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The answers of the REST protocol, worded like the answers of Spark's Master.
 
 use firesteel_protocol::address::Address;
-use firesteel_protocol::messages::{DriverView, KillDriverAnswer, SubmitDriverAnswer};
+use firesteel_protocol::messages::{DriverState, DriverView, KillDriverAnswer, SubmitDriverAnswer};
 use serde_json::{Map, Value};
 
 use super::Call;
@@ -112,6 +112,16 @@ pub fn not_leading(call: &Call, state: NotAlive) -> Answer {
         Call::Kill(id) => killing(id, false, state.no_kills()),
         Call::KillAll => killing_all(false, state.no_kills()),
         Call::Clear => cleared(),
+        // No other Master leads, and whatever reads this must not believe that the driver is gone. Spark's Master answers
+        // with an error.
+        Call::Status(id) if state == NotAlive::Recovering => {
+            let fields = [
+                ("driverState", DriverState::Unknown.name().into()),
+                ("submissionId", id.as_str().into()),
+                ("success", true.into()),
+            ];
+            Answer::of(200, "SubmissionStatusResponse", &fields)
+        }
         Call::Status(id) => {
             let message = from_the_cluster(format!("java.lang.Exception: {}", state.no_status()));
             let fields = [

@@ -52,6 +52,18 @@ pub enum Call {
     Readyz,
 }
 
+/// Whether a path belongs to the protocol: it begins with `/v` and the number of a version.
+#[must_use]
+pub fn is_path(path: &str) -> bool {
+    path::has_version(path)
+}
+
+/// Whether this is the path of a submission.
+#[must_use]
+pub fn is_submission(path: &str) -> bool {
+    matches!(path::read("POST", path), Ok((Action::Create, _)))
+}
+
 /// Reads a request. `variable` returns the value of one of the Master's own environment variables.
 ///
 /// # Errors

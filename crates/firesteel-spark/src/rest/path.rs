@@ -32,6 +32,12 @@ impl Action {
     }
 }
 
+/// Whether a path begins with a version, known or not.
+pub(super) fn has_version(path: &str) -> bool {
+    let first = path.split('/').find(|part| !part.is_empty()).unwrap_or_default();
+    first.strip_prefix('v').is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
+}
+
 /// The action in a path, and the id after it. Later parts of the path are ignored, as in Spark.
 pub(super) fn read(method: &str, path: &str) -> Result<(Action, Option<String>), Answer> {
     let decoded = percent_decoded(path).unwrap_or_else(|| path.to_owned());

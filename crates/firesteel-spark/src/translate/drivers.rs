@@ -66,8 +66,7 @@ pub const POLICY: &str = "FIRESTEEL_POLICY";
 /// If an amount is negative or exceeds the Master's limits, a priority is not a number, a policy is unknown, or a
 /// resource's amount is not valid.
 pub fn application(application: Application) -> Result<ApplicationDescription, Unfit> {
-    let Application { name, user, ui_url: _, max_cores, initial_limit, profile: needed, command } =
-        application;
+    let Application { name, user, ui_url, max_cores, initial_limit, profile: needed, command } = application;
     let max_cores =
         max_cores.map(|cores| u32::try_from(cores).map_err(|_| Unfit::Cores(cores))).transpose()?;
     let limit = match initial_limit {
@@ -95,7 +94,9 @@ pub fn application(application: Application) -> Result<ApplicationDescription, U
         ..Placing::default()
     };
     let work = Work::of(ExecutorCommand::Java(Box::new(command)));
-    Ok(ApplicationDescription::new(Submitter { name, user }, wanted, placing, work))
+    let mut description = ApplicationDescription::new(Submitter { name, user }, wanted, placing, work);
+    description.web_address = Some(ui_url).filter(|url| !url.is_empty());
+    Ok(description)
 }
 
 /// Translates an executor's needs. Spark's Master counts only cores, memory and custom resources: memory that a JVM

@@ -1,7 +1,6 @@
 //! The metrics of a Master. A second page has the metrics of Spark's Master under Spark's names.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::time::SystemTime;
 
 use firesteel_host::journal::JournalMeter;
@@ -15,7 +14,8 @@ use firesteel_protocol::messages::{
 use super::Status;
 use crate::http::exposition::Exposition;
 use crate::http::server::HttpMeter;
-use crate::http::vitals::{self, OwnerNames};
+use crate::http::vitals::{self, OwnerNames, SparkGauges};
+use crate::wording::application::state as state_name;
 
 /// The maximum number of applications with separate metrics. The applications that registered first count.
 const MOST_APPLICATIONS: usize = 100;
@@ -251,34 +251,28 @@ fn applications(page: &mut Exposition, view: &MasterView) {
     .sample(&[], all.len() - shown.len());
 }
 
-pub(super) fn spark_master(view: &MasterView) -> String {
+pub(super) fn spark_master(view: &MasterView) -> SparkGauges {
     let alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive).count();
     let waiting = view.applications.iter().filter(|app| app.state == ApplicationState::Waiting).count();
-    let mut page = String::new();
-    vitals::spark_gauge(&mut page, "master_aliveWorkers", alive);
-    vitals::spark_gauge(&mut page, "master_apps", view.applications.len());
-    vitals::spark_gauge(&mut page, "master_waitingApps", waiting);
-    vitals::spark_gauge(&mut page, "master_workers", view.workers.len());
-    page
+    let mut gauges = SparkGauges::default();
+    gauges.add("master.aliveWorkers".to_owned(), alive);
+    gauges.add("master.apps".to_owned(), view.applications.len());
+    gauges.add("master.waitingApps".to_owned(), waiting);
+    gauges.add("master.workers".to_owned(), view.workers.len());
+    gauges
 }
 
 /// The metrics of Spark's Master about each application.
-pub(super) fn spark_applications(view: &MasterView) -> String {
-    let mut page = String::new();
+pub(super) fn spark_applications(view: &MasterView) -> SparkGauges {
+    let mut gauges = SparkGauges::default();
     let all = view.applications.iter().chain(view.completed.iter().rev());
     for app in all.take(MOST_SPARK_APPLICATIONS) {
-        let letters =
-            app.name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' });
-        let name: String = letters.collect();
-        let mut prefix = String::new();
-        write!(prefix, "application_{name}_{}", app.submitted.millis()).expect("a string takes everything");
+        let name = |metric: &str| format!("application.{}.{}.{metric}", app.name, app.submitted.millis());
         let until = app.ended.unwrap_or(view.now);
-        vitals::spark_gauge(&mut page, &format!("{prefix}_cores"), app.cores_granted.0);
-        vitals::spark_gauge(
-            &mut page,
-            &format!("{prefix}_runtime_ms"),
-            until.since(app.submitted).as_millis(),
-        );
+        let runtime = u64::try_from(until.since(app.submitted).as_millis()).unwrap_or(u64::MAX);
+        gauges.add(name("cores"), app.cores_granted.0);
+        gauges.add(name("runtime_ms"), runtime);
+        gauges.add(name("status"), state_name(app.state));
     }
-    page
+    gauges
 }

@@ -44,11 +44,12 @@ use super::question::Question;
 use super::server::HttpMeter;
 use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
+use super::vitals::{GaugeForm, SparkGauges};
 use crate::log_client::{LogError, MasterLogs};
 use crate::master::reach::Reach;
 use crate::secret;
 
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 11] = [
     "/",
     "/picture/",
     "/policies/",
@@ -56,7 +57,9 @@ const PATHS: [&str; 9] = [
     "/livez",
     "/readyz",
     "/metrics",
+    "/metrics/master/json/",
     "/metrics/master/prometheus/",
+    "/metrics/applications/json/",
     "/metrics/applications/prometheus/",
 ];
 
@@ -218,13 +221,13 @@ impl MasterSite {
         Answer::metrics(page)
     }
 
-    async fn spark_metrics(&self, page: fn(&MasterView) -> String) -> Answer {
+    async fn spark_metrics(&self, gauges: fn(&MasterView) -> SparkGauges, form: GaugeForm) -> Answer {
         let master_state = self.master_state().clone();
         let MasterState::Leads(term) = master_state else {
-            return Answer::spark_metrics(page(&MasterView::empty(&self.url)));
+            return gauges(&MasterView::empty(&self.url)).answer(form);
         };
         match term.state().await {
-            Ok(view) => Answer::spark_metrics(page(&view)),
+            Ok(view) => gauges(&view).answer(form),
             Err(why) => Answer::unavailable(&why.to_string()),
         }
     }
@@ -240,8 +243,16 @@ impl Site for MasterSite {
             "/livez" | "/healthz" => Answer::line(StatusCode::OK, "alive"),
             "/readyz" => self.readyz().await,
             "/metrics" => self.metrics(meter).await,
-            "/metrics/master/prometheus" => self.spark_metrics(metrics::spark_master).await,
-            "/metrics/applications/prometheus" => self.spark_metrics(metrics::spark_applications).await,
+            "/metrics/master/prometheus" => {
+                self.spark_metrics(metrics::spark_master, GaugeForm::Prometheus).await
+            }
+            "/metrics/master/json" => self.spark_metrics(metrics::spark_master, GaugeForm::Json).await,
+            "/metrics/applications/prometheus" => {
+                self.spark_metrics(metrics::spark_applications, GaugeForm::Prometheus).await
+            }
+            "/metrics/applications/json" => {
+                self.spark_metrics(metrics::spark_applications, GaugeForm::Json).await
+            }
             "/json" => self.json(None).await,
             path => match (path.strip_prefix("/json/"), path.strip_prefix("/static/")) {
                 (Some(field), _) => self.json(Some(field)).await,

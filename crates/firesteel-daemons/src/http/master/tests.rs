@@ -115,8 +115,8 @@ fn a_master_recovers_while_somebody_is_away() {
 
 #[test]
 fn the_metrics_with_spark_s_names_are_spark_s() {
-    assert_eq!(metrics::spark_master(&recorded()), SPARK_METRICS);
-    let lines = metrics::spark_applications(&recorded());
+    assert_eq!(metrics::spark_master(&recorded()).lines(), SPARK_METRICS);
+    let lines = metrics::spark_applications(&recorded()).lines();
     for line in [
         "metrics_application_live_1795672750938_cores_Number{type=\"gauges\"} 2\n",
         "metrics_application_live_1795672750938_runtime_ms_Value{type=\"gauges\"} 1134\n",
@@ -124,6 +124,18 @@ fn the_metrics_with_spark_s_names_are_spark_s() {
     ] {
         assert!(lines.contains(line), "{lines}");
     }
+    let json = |gauges: SparkGauges| -> serde_json::Value {
+        serde_json::from_str(&gauges.answer(GaugeForm::Json).body).expect("it is JSON")
+    };
+    let gauges = json(metrics::spark_applications(&recorded()))["gauges"].clone();
+    assert_eq!(gauges["application.live.1795672750938.status"]["value"], "RUNNING");
+    assert_eq!(gauges["application.live.1795672750938.cores"]["value"], 2);
+    let master = json(metrics::spark_master(&recorded()));
+    assert_eq!(
+        (&master["version"], &master["gauges"]["master.aliveWorkers"]["value"]),
+        (&"4.0.0".into(), &1.into())
+    );
+    assert_eq!(master["timers"], serde_json::json!({}));
 }
 
 fn metrics_of(view: Option<&MasterView>) -> String {

@@ -4,8 +4,9 @@
 //! responses. One connection carries one request, so no connection is idle. A connection takes a place at the entrance
 //! until its request is known, and then another one, which machines share. Requests of monitors have places of their
 //! own, so a server that is full still says that it lives.
+//!
+//! Connections come from a port of the server's own, or from the port of the daemon's own protocol.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,13 +15,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use firesteel_host::daemon;
 use firesteel_host::meter::Counter;
+use firesteel_host::net::{ConnectionPermit, OtherProtocolConnection};
 use firesteel_host::places::{Entrance, Machine, Occupant, Share, Shares, machine_of};
 use firesteel_host::rate_limiter::RateLimiter;
 use firesteel_host::runtime;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::secret::Secret;
 use firesteel_settings::http::{HttpPort, HttpSettings};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue, LOCATION,
@@ -33,7 +35,7 @@ use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, lookup_host};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
@@ -57,6 +59,9 @@ const PLACES: usize = 256;
 
 /// The maximum number of connections with a request of a monitor.
 const MONITORS: usize = 32;
+
+/// The maximum number of connections that have come to the port of the daemon's own protocol and are not served yet.
+const MOST_ARRIVING: usize = 64;
 
 /// How long a request may take to arrive completely.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -91,6 +96,16 @@ pub(crate) trait Responder: Send + Sync + 'static {
 
     /// Whether this path tells nothing but whether the daemon works. It needs no password.
     fn is_probe(&self, _path: &str) -> bool {
+        false
+    }
+
+    /// The passwords for this path. `None`: those of the server.
+    fn passwords(&self, _path: &str) -> Option<&Passwords> {
+        None
+    }
+
+    /// Whether the connection of this request ends without a response, after the whole request was read.
+    fn is_unanswered(&self, _path: &str) -> bool {
         false
     }
 
@@ -181,7 +196,6 @@ impl Server {
         };
         let address = daemon::reachable(host, local.port());
         let tls = settings.tls.map(Tls::of).transpose()?;
-        let passwords = passwords.or_tokens(settings.token_key);
         let scheme = if tls.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{address}/");
         let end = CancellationToken::new();
@@ -190,7 +204,10 @@ impl Server {
         let serving = async move {
             let accepting = async {
                 match tokio::net::TcpListener::from_std(listener) {
-                    Ok(listener) => accept(listener, Shared::new(site, passwords, tls, local.port())).await,
+                    Ok(listener) => {
+                        let shared = Shared::new(site, passwords, tls, local.port());
+                        accept(Arrivals::AtPort(listener), shared).await;
+                    }
                     Err(error) => tracing::error!("cannot serve HTTP: {error}"),
                 }
             };
@@ -199,6 +216,23 @@ impl Server {
         runtime::on_own_thread("http", serving).map_err(failed)?;
         tracing::info!("serving {} at {url}", R::SERVES);
         Ok(Some(Self { url, local, _end: end.drop_guard() }))
+    }
+
+    /// Serves connections that have come to the port of the daemon's own protocol, at this address. They arrive through
+    /// the returned channel, and are served until it closes.
+    pub(crate) fn at_rpc_port<R: Responder>(
+        rpc: SocketAddr,
+        passwords: Passwords,
+        site: R,
+    ) -> Result<mpsc::Sender<OtherProtocolConnection>, HttpError> {
+        let (sender, arriving) = mpsc::channel(MOST_ARRIVING);
+        let serving = async move {
+            let shared = Shared::new(Arc::new(site), passwords, None, rpc.port());
+            accept(Arrivals::AtRpcPort(arriving), shared).await;
+        };
+        let failed = |error| HttpError::Io { address: Address::new(rpc.ip().to_string(), rpc.port()), error };
+        runtime::on_own_thread("http-rpc", serving).map_err(failed)?;
+        Ok(sender)
     }
 
     /// The URL of the server, `http://host:port/` or `https://host:port/`.
@@ -274,8 +308,11 @@ impl<S: Responder> Shared<S> {
         }
     }
 
-    /// Who sends a request with these headers, as a password or a cookie shows.
-    fn sender(&self, headers: &HeaderMap) -> Option<Sender> {
+    /// Who sends a request for this path with these headers, as a password or a cookie shows.
+    fn sender(&self, path: &str, headers: &HeaderMap) -> Option<Sender> {
+        if let Some(passwords) = self.site.passwords(path) {
+            return passwords.sender(headers);
+        }
         let by_cookie = || {
             let password = self.sessions.password(headers, Instant::now())?;
             self.passwords.of_password(password.reveal())
@@ -303,13 +340,38 @@ impl<S: Responder> Shared<S> {
     }
 }
 
-async fn accept<S: Responder>(listener: tokio::net::TcpListener, shared: Shared<S>) {
+/// Where connections come from.
+enum Arrivals {
+    AtPort(tokio::net::TcpListener),
+    AtRpcPort(mpsc::Receiver<OtherProtocolConnection>),
+}
+
+/// A connection, with its permit if it has come to the port of the daemon's own protocol.
+type Arrived = (TcpStream, SocketAddr, Option<ConnectionPermit>);
+
+impl Arrivals {
+    /// The next connection. `None`: no more will come.
+    async fn next(&mut self) -> Option<io::Result<Arrived>> {
+        Some(match self {
+            Self::AtPort(listener) => listener.accept().await.map(|(stream, remote)| (stream, remote, None)),
+            Self::AtRpcPort(arriving) => {
+                let OtherProtocolConnection { stream, remote, permit } = arriving.recv().await?;
+                // The runtime of this thread is another one.
+                let stream = stream.into_std().and_then(TcpStream::from_std);
+                stream.map(|stream| (stream, remote, Some(permit)))
+            }
+        })
+    }
+}
+
+async fn accept<S: Responder>(mut arrivals: Arrivals, shared: Shared<S>) {
     let shared = Arc::new(shared);
     let errors = RateLimiter::per_minute(1);
     loop {
         let place = shared.entrance.place().await;
-        match listener.accept().await {
-            Ok((stream, remote)) => {
+        match arrivals.next().await {
+            None => return,
+            Some(Ok((stream, remote, permit))) => {
                 let shared = Arc::clone(&shared);
                 let machine = machine_of(stream.local_addr(), remote);
                 let occupant = shared.entrance.enter(place, machine);
@@ -317,9 +379,10 @@ async fn accept<S: Responder>(listener: tokio::net::TcpListener, shared: Shared<
                     shared.meter.accepted.add(1);
                     serve(stream, remote.ip(), (machine, occupant), &shared).await;
                     shared.meter.ended.add(1);
+                    drop(permit);
                 });
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 if let Some(left_out) = errors.next() {
                     tracing::warn!("cannot accept connections for HTTP: {error}; retrying{left_out}");
                 }
@@ -396,13 +459,22 @@ fn locked(entering: &Mutex<Option<Occupant>>) -> MutexGuard<'_, Option<Occupant>
     entering.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The connection of a request ends without a response.
+#[derive(Debug, thiserror::Error)]
+#[error("the request gets no response")]
+struct Unanswered;
+
 async fn respond<S: Responder>(
     mut request: Request<Incoming>,
     (from, machine): (IpAddr, Machine),
     shared: Arc<Shared<S>>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Result<Response<Full<Bytes>>, Unanswered> {
+    if shared.site.is_unanswered(request.uri().path()) {
+        while let Some(Ok(_)) = request.body_mut().frame().await {}
+        return Err(Unanswered);
+    }
     let is_for_monitors = shared.site.is_for_monitors(request.uri().path());
-    let sender = shared.sender(request.headers());
+    let sender = shared.sender(request.uri().path(), request.headers());
     let is_admitted = sender.is_some() || shared.site.is_probe(request.uri().path());
     let signs_in = S::HAS_READERS
         && shared.passwords.are_needed()

@@ -7,7 +7,7 @@ use firesteel_protocol::messages::{Usage, WorkerReport, WorkerViewOfItself};
 
 use crate::http::exposition::Exposition;
 use crate::http::server::HttpMeter;
-use crate::http::vitals::{self, OwnerNames};
+use crate::http::vitals::{self, OwnerNames, SparkGauges};
 
 const OWNER: OwnerNames = OwnerNames {
     events: "firesteel_worker_event_duration_seconds",
@@ -104,13 +104,13 @@ fn usage(page: &mut Exposition, report: &WorkerReport) {
     .sample(&[], report.executors.len() - shown.len());
 }
 
-pub(super) fn spark(view: &WorkerViewOfItself) -> String {
+pub(super) fn spark(view: &WorkerViewOfItself) -> SparkGauges {
     let (cores, mebibytes) = (view.cores_used().0, view.memory_used().0);
-    let mut page = String::new();
-    vitals::spark_gauge(&mut page, "worker_coresFree", view.cores.0 - cores);
-    vitals::spark_gauge(&mut page, "worker_coresUsed", cores);
-    vitals::spark_gauge(&mut page, "worker_executors", view.executors.len());
-    vitals::spark_gauge(&mut page, "worker_memFree_MB", view.memory.0 - mebibytes);
-    vitals::spark_gauge(&mut page, "worker_memUsed_MB", mebibytes);
-    page
+    let mut gauges = SparkGauges::default();
+    gauges.add("worker.coresFree".to_owned(), view.cores.0 - cores);
+    gauges.add("worker.coresUsed".to_owned(), cores);
+    gauges.add("worker.executors".to_owned(), view.executors.len());
+    gauges.add("worker.memFree_MB".to_owned(), view.memory.0 - mebibytes);
+    gauges.add("worker.memUsed_MB".to_owned(), mebibytes);
+    gauges
 }

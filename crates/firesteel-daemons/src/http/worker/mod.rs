@@ -40,9 +40,11 @@ use super::question::Question;
 use super::server::HttpMeter;
 use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
+use super::vitals::GaugeForm;
 use crate::worker::directories::work_directory::WorkDirectory;
 
-const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
+const PATHS: [&str; 7] =
+    ["/", "/json/", "/livez", "/readyz", "/metrics", "/metrics/json/", "/metrics/prometheus/"];
 
 #[derive(Debug)]
 pub(crate) struct WorkerSite {
@@ -125,9 +127,9 @@ impl WorkerSite {
         Answer::metrics(metrics::of(self.started, meter, owner, state.as_deref().ok()))
     }
 
-    async fn spark_metrics(&self) -> Answer {
+    async fn spark_metrics(&self, form: GaugeForm) -> Answer {
         match self.state().await {
-            Ok(state) => Answer::spark_metrics(metrics::spark(&state.0)),
+            Ok(state) => metrics::spark(&state.0).answer(form),
             Err(why) => Answer::unavailable(&why.to_string()),
         }
     }
@@ -200,7 +202,8 @@ impl Site for WorkerSite {
             "/livez" | "/healthz" => Answer::line(StatusCode::OK, "alive"),
             "/readyz" => self.readyz().await,
             "/metrics" => self.metrics(meter).await,
-            "/metrics/prometheus" => self.spark_metrics().await,
+            "/metrics/prometheus" => self.spark_metrics(GaugeForm::Prometheus).await,
+            "/metrics/json" => self.spark_metrics(GaugeForm::Json).await,
             "/json" => self.json().await,
             path => match path.strip_prefix("/static/") {
                 Some(file) => assets::answer(file, question),

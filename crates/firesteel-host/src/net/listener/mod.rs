@@ -34,7 +34,7 @@ pub struct Listener {
     socket: TcpListener,
     local: SocketAddr,
     conversations: Option<ConversationServer>,
-    other_protocol_route: Option<OtherProtocolRoute>,
+    other_protocols: Vec<OtherProtocolRoute>,
 }
 
 /// A role whose connections the owner does not see, and the channel to the task that serves them.
@@ -92,7 +92,7 @@ impl Listener {
     pub fn another(&self) -> io::Result<Self> {
         let socket = SockRef::from(&self.socket).try_clone()?;
         let socket = TcpListener::from_std(socket.into())?;
-        Ok(Self { socket, local: self.local, conversations: None, other_protocol_route: None })
+        Ok(Self { socket, local: self.local, conversations: None, other_protocols: Vec::new() })
     }
 
     #[must_use]
@@ -121,13 +121,13 @@ impl Listener {
         firsts: &'static [u8],
         connections: mpsc::Sender<OtherProtocolConnection>,
     ) -> Self {
-        self.other_protocol_route = Some(OtherProtocolRoute { firsts, connections });
+        self.other_protocols.push(OtherProtocolRoute { firsts, connections });
         self
     }
 
-    /// The bytes and channel that [`also_receive`](Self::also_receive) set.
-    pub(super) fn other_protocol_route(&self) -> Option<OtherProtocolRoute> {
-        self.other_protocol_route.clone()
+    /// The bytes and channels that [`also_receive`](Self::also_receive) set.
+    pub(super) fn other_protocols(&self) -> Vec<OtherProtocolRoute> {
+        self.other_protocols.clone()
     }
 
     /// Moves the socket to the runtime that runs the caller.
@@ -191,7 +191,7 @@ fn listen(address: SocketAddr) -> io::Result<Listener> {
     socket.bind(address)?;
     let socket = socket.listen(BACKLOG)?;
     let local = socket.local_addr()?;
-    Ok(Listener { socket, local, conversations: None, other_protocol_route: None })
+    Ok(Listener { socket, local, conversations: None, other_protocols: Vec::new() })
 }
 
 /// Whether the error concerns only the connection that is being accepted, so that further connections can be accepted.

@@ -25,7 +25,7 @@ use crate::rate_limiter::RateLimiter;
 struct Acceptor<E> {
     accepted_roles: Vec<AcceptedRole<E>>,
     server: Option<ConversationServer>,
-    other_protocol_route: Option<OtherProtocolRoute>,
+    other_protocols: Vec<OtherProtocolRoute>,
     /// The runtime for connections that are not urgent. `None`: the runtime that accepts.
     home: Option<Handle>,
     connection_limits: ConnectionLimits,
@@ -95,18 +95,11 @@ impl<E: Send + 'static> Shared<E> {
         accepted_roles: Vec<AcceptedRole<E>>,
         home: Option<Handle>,
     ) {
-        let (server, other_protocol_route) =
-            (listener.conversation_server(), listener.other_protocol_route());
+        let (server, other_protocols) = (listener.conversation_server(), listener.other_protocols());
         let connection_limits = ConnectionLimits::of_this_process(self.limits.partial);
         let lines = Lines::default();
-        let reception = Arc::new(Acceptor {
-            accepted_roles,
-            server,
-            other_protocol_route,
-            home,
-            connection_limits,
-            lines,
-        });
+        let reception =
+            Arc::new(Acceptor { accepted_roles, server, other_protocols, home, connection_limits, lines });
         let accepting = listener.accept_each(&reception.connection_limits, |stream, remote, occupant| {
             self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), occupant));
         });
@@ -120,7 +113,7 @@ impl<E: Send + 'static> Shared<E> {
         reception: Arc<Acceptor<E>>,
         occupant: Occupant,
     ) {
-        let Acceptor { accepted_roles, server, other_protocol_route, home, connection_limits, lines } =
+        let Acceptor { accepted_roles, server, other_protocols, home, connection_limits, lines } =
             &*reception;
         let machine = machine_of(stream.local_addr(), remote);
         let first = match self.stop.run_until_cancelled(first_byte(&stream, &occupant)).await {
@@ -129,10 +122,8 @@ impl<E: Send + 'static> Shared<E> {
             Some(Err(error)) => return log_failed(remote, &error, lines),
         };
         occupant.has_spoken();
-        if let Some(room) = other_protocol_route
-            .as_ref()
-            .filter(|room| first.is_some_and(|first| room.firsts.contains(&first)))
-        {
+        let begins = |room: &&OtherProtocolRoute| first.is_some_and(|first| room.firsts.contains(&first));
+        if let Some(room) = other_protocols.iter().find(begins) {
             let receiving = reception.receive(room, stream, remote, occupant);
             self.stop.run_until_cancelled(receiving).await;
             return;

@@ -91,7 +91,7 @@ impl Master {
 
 fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
     // The connection is not recorded, so it must not be remembered.
-    let row = ApplicationView { ended: Some(now), away_since: None, ..row };
+    let row = ApplicationView { ended: Some(now), away_since: None, web_address: None, ..row };
     let state = match end {
         ApplicationEnd::Finished { outcome } => {
             return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };

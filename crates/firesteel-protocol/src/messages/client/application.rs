@@ -46,6 +46,9 @@ pub struct ApplicationView {
     /// When the connection of a live application's driver ended, if it has not returned since.
     #[serde(default)]
     pub away_since: Option<Timestamp>,
+    /// The URL of the pages of a live application's driver.
+    #[serde(default)]
+    pub web_address: Option<String>,
 }
 
 impl ApplicationView {
@@ -75,6 +78,7 @@ impl ApplicationView {
             executors_forgotten: 0,
             executors: Vec::new(),
             away_since: None,
+            web_address: None,
         }
     }
 

@@ -96,6 +96,8 @@ impl ApplicationPage<'_> {
                 h1 { (app.name) }
                 p.under { span.id { (app.id) } " of " (app.user) " · submitted " (ago(detail.now, app.submitted))
                     @if let Some((_, history)) = ended { " · " a href={ (history.trim_end_matches('/')) "/history/" (app.id) } { "Spark's history server" } }
+                    // Monitors find the driver's pages by these words.
+                    @if let Some(pages) = &app.web_address { " · " a href=(pages) { "Application Detail UI" } }
                     @if app.ended.is_none() { (self.permit.kill_application(&app.id)) }
                 }
                 dl.facts {

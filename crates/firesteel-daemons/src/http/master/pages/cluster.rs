@@ -199,6 +199,23 @@ impl ClusterPage<'_> {
         }
     }
 
+    /// The totals in the words of Spark's Master, which monitors look for.
+    fn summary(&self) -> Markup {
+        let view = self.view;
+        let ClusterTotals { workers, cores, cores_used, memory, memory_used, .. } = ClusterTotals::of(view);
+        let ended = view.drivers.iter().filter(|driver| driver.state.is_finished()).count();
+        html! {
+            section #summary {
+                p.under {
+                    "Spark Master at " (view.url) " · Alive Workers: " (workers) " · Cores in use: " (cores.0) " Total, " (cores_used.0)
+                    " Used · Memory in use: " (memory_of(memory)) " Total, " (memory_of(memory_used)) " Used · Applications: "
+                    (view.applications.len()) " Running, " (view.completed.len()) " Completed · Drivers: "
+                    (view.drivers.len() - ended) " Running, " (ended) " Completed · Status: " (Status::of(view).name())
+                }
+            }
+        }
+    }
+
     pub(in super::super) fn document(&self) -> String {
         let title = self.title.unwrap_or("Cluster");
         let (waiting, running) = self.live();
@@ -210,6 +227,7 @@ impl ClusterPage<'_> {
             (self.workers())
             (self.completed())
             (self.drivers(false))
+            (self.summary())
         };
         framed("./", title, "", Some(self.query), PACE, &parts)
     }
