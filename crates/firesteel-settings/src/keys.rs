@@ -334,6 +334,12 @@ table! {
     /// Amount of a custom resource on a Worker, such as gpu, with the addresses 0, 1 and so on (--resource sets
     /// others).
     WORKER_RESOURCE: "spark.worker.resource.NAME.amount", [Worker], Otherwise("none");
+    /// Program that prints the addresses of a custom resource as JSON; at least the amount.
+    DISCOVERY_SCRIPT: "spark.worker.resource.NAME.discoveryScript", [Worker], Otherwise("none");
+    /// JSON file with the addresses of a Worker's custom resources.
+    RESOURCES_FILE: "spark.worker.resourcesFile", [Worker], Otherwise("none");
+    /// auto offers the GPUs that nvidia-smi lists, as gpu with their models as kinds (--gpus).
+    WORKER_GPUS: "firesteel.worker.gpus", [Worker], Value("none");
     /// Kind of a Worker's custom resource, such as A100 of gpu, that executors may ask for by gpu:A100 (--resource
     /// gpu:A100=2).
     WORKER_RESOURCE_KIND: "firesteel.worker.resource.NAME.kind", [Worker], Otherwise("none");
@@ -342,9 +348,9 @@ table! {
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
     /// Kind of a custom resource that executors need, such as A100 of gpu (--executor-resource gpu:A100=1).
     EXECUTOR_RESOURCE_KIND: "firesteel.executor.resource.NAME.kind", [Application], Otherwise("any");
-    /// Custom resource, such as gpu, that executors and tasks get in CUDA_VISIBLE_DEVICES and
-    /// CUDA_MPS_ACTIVE_THREAD_PERCENTAGE.
-    EXECUTOR_CUDA: "firesteel.executor.cuda", [Application], Otherwise("not set");
+    /// Custom resource, such as gpu, that executors and tasks get in CUDA's own variables,
+    /// CUDA_VISIBLE_DEVICES above all.
+    EXECUTOR_CUDA: "firesteel.executor.cuda", [Application], Otherwise("gpu if asked for");
     /// Amount of a custom resource for each task: whole addresses, or a share of one, at most 0.5 (--task-resource).
     TASK_RESOURCE: "spark.task.resource.NAME.amount", [Application], Otherwise("none: tasks may use all addresses of their executor");
     /// A variable in the environment of the executors and their tasks.

@@ -1,9 +1,12 @@
 //! Custom resources with real processes: the addresses of a Worker, an executor and a task.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
 use firesteel_testkit::{Daemon, firesteel};
+use serde_json::json;
 use tempfile::TempDir;
 
 /// A Master and a Worker with two gpus.
@@ -139,6 +142,23 @@ map --profile 1 sh -c 'echo $1 $FIRESTEEL_CORES' sh ::: a b
     assert_eq!(found[found.len() - 4..], ["0 1", "1 2 0", "a 2", "b 2"], "{found:?}");
 }
 
+/// As Spark's guides for GPUs set it. Executors see only the GPUs that they were given.
+#[test]
+fn a_discovery_script_says_which_gpus_there_are() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let script = directory.path().join("gpus.sh");
+    let text = "#!/bin/sh\necho '{\"name\": \"gpu\", \"addresses\": [\"2\", \"GPU-5d\", \"7\"]}'\n";
+    fs::write(&script, text).expect("it is written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let named = format!("spark.worker.resource.gpu.discoveryScript={}", script.display());
+    let rig = Rig::new(&["--conf", "spark.worker.resource.gpu.amount=2", "--conf", &named]);
+    rig.master.wait_for_workers(1);
+    assert_eq!(rig.master.status()["workers"][0]["resources"]["gpu"], json!(["2", "7", "GPU-5d"]));
+    let script = "echo \"$FIRESTEEL_RESOURCE_GPU $CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER\"";
+    let found = lines(&rig.map(&["--executor-resource", "gpu=2"], script, &["a"]));
+    assert_eq!(found, ["2,7 2,7 PCI_BUS_ID"]);
+}
+
 /// The setting that lets a Master give parts of addresses.
 const SHARES: [&str; 2] = ["--conf", "firesteel.master.resourceShares=true"];
 
@@ -155,7 +175,7 @@ fn four_executors_share_one_address_and_are_told_which_part_is_theirs() {
         exit 1
     "#;
     let share = ["--executor-cores", "1", "--num-executors", "4", "--executor-resource", "gpu=0.25"];
-    let options = [&share[..], &["--conf", "firesteel.executor.cuda=gpu"], &env].concat();
+    let options = [&share[..], &env].concat();
     let found: BTreeSet<String> =
         lines(&rig.run(&options, said, &["a", "b", "c", "d"])).into_iter().collect();
     let expected = (0..4).map(|executor| format!("{executor}: 7 0.25 A100 cuda 7 25"));

@@ -14,12 +14,14 @@
 //! | `FIRESTEEL_RESOURCE_<NAME>_SHARE` | the executor's fraction of the address, such as `0.25`, if it is below 1 |
 //! | `FIRESTEEL_RESOURCE_<NAME>_KIND` | the kind of these addresses, if the Worker reports it |
 //!
-//! If an application sets `FIRESTEEL_CUDA` to the name of a resource, its executors also get the addresses in CUDA's
-//! own variables. An executor without addresses of that resource keeps the values that it inherits.
+//! If an application sets `FIRESTEEL_CUDA` to the name of a resource, as Firesteel's own do that ask for `gpu`, its
+//! executors also get the addresses in CUDA's own variables. An executor without addresses of that resource keeps the
+//! values that it inherits.
 //!
 //! | variable | value |
 //! |---|---|
 //! | `CUDA_VISIBLE_DEVICES` | the addresses, separated by commas |
+//! | `CUDA_DEVICE_ORDER` | `PCI_BUS_ID`, the order of nvidia-smi's numbers |
 //! | `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE` | the fraction of the address in percent, if it is below 100 |
 //!
 //! Precedence: these variables, then the variables of the application's command, then the Worker's own environment.
@@ -56,6 +58,8 @@ pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";
 pub const TASK_RESOURCE: &str = "FIRESTEEL_TASK_RESOURCE_";
 /// The variable with the devices that CUDA shows to a program.
 const CUDA_VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+/// The variable with the order in which CUDA numbers devices. nvidia-smi numbers them as they are on the bus.
+const CUDA_DEVICE_ORDER: &str = "CUDA_DEVICE_ORDER";
 /// The variable with the share of a device, in percent, that CUDA's Multi-Process Service gives a program.
 const CUDA_MPS_PERCENTAGE: &str = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 
@@ -129,7 +133,10 @@ fn parts_and_kinds(resources: &Resources, on_worker: &Resources) -> Vec<(String,
 /// CUDA's variables for the resource that the application names. Empty without addresses of this resource.
 fn cuda(asked: Option<&str>, resources: &Resources) -> Vec<(String, String)> {
     let Some(name) = asked.filter(|name| resources.count(name) > 0) else { return Vec::new() };
-    let mut all = vec![(CUDA_VISIBLE_DEVICES.to_owned(), listed(name, resources))];
+    let mut all = vec![
+        (CUDA_VISIBLE_DEVICES.to_owned(), listed(name, resources)),
+        (CUDA_DEVICE_ORDER.to_owned(), "PCI_BUS_ID".to_owned()),
+    ];
     if let Some(part) = part_of(name, resources) {
         all.push((CUDA_MPS_PERCENTAGE.to_owned(), part.times(100).to_string()));
     }
@@ -237,12 +244,13 @@ mod tests {
             "FIRESTEEL_RESOURCE_GPU_SHARE=0.125",
         ];
         assert_eq!(found(&plan, &[]), own);
-        let cuda = ["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=12.5", "CUDA_VISIBLE_DEVICES=7"];
+        let order = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
+        let cuda = [order, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=12.5", "CUDA_VISIBLE_DEVICES=7"];
         assert_eq!(found(&plan, &[(CUDA, "gpu")]), [&cuda[..], &own].concat());
         plan.resources = Resources::from_iter([("gpu:A100", ["7", "8"])]);
         plan.on_worker = plan.resources.clone();
-        let whole =
-            ["CUDA_VISIBLE_DEVICES=7,8", "FIRESTEEL_RESOURCE_GPU=7,8", "FIRESTEEL_RESOURCE_GPU_KIND=A100"];
+        let kind = "FIRESTEEL_RESOURCE_GPU_KIND=A100";
+        let whole = [order, "CUDA_VISIBLE_DEVICES=7,8", "FIRESTEEL_RESOURCE_GPU=7,8", kind];
         assert_eq!(found(&plan, &[(CUDA, "gpu")]), whole);
         plan.resources = Resources::default();
         plan.on_worker = Resources::default();
@@ -255,7 +263,9 @@ mod tests {
         let of = |resources: &Resources, asked| of_task(resources, asked).collect::<Vec<_>>();
         let own = ("FIRESTEEL_TASK_RESOURCE_GPU".to_owned(), "7".to_owned());
         assert_eq!(of(&taken, None), std::slice::from_ref(&own));
-        assert_eq!(of(&taken, Some("gpu")), [own, (CUDA_VISIBLE_DEVICES.to_owned(), "7".to_owned())]);
+        let devices = (CUDA_VISIBLE_DEVICES.to_owned(), "7".to_owned());
+        let order = (CUDA_DEVICE_ORDER.to_owned(), "PCI_BUS_ID".to_owned());
+        assert_eq!(of(&taken, Some("gpu")), [own.clone(), devices, order]);
         assert_eq!(of(&Resources::default(), Some("gpu")), [], "it keeps those of its executor");
     }
 }

@@ -10,7 +10,7 @@
 //! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
 //! - [`directories`]: the directories of executors, the files of applications, and the removal of both.
 //! - [`log`](mod@log): the logs of executors, which are rolled and read in pieces.
-//! - [`capacity`]: the default cores and memory of a Worker.
+//! - [`capacity`]: the default cores and memory of a Worker; `discovery`: the addresses of its custom resources.
 //!
 //! # Processes
 //!
@@ -42,6 +42,7 @@ pub mod cleanup;
 pub mod confinement;
 pub mod daemon;
 pub mod directories;
+mod discovery;
 pub mod driver_runner;
 pub mod environment;
 pub mod executor_runner;
@@ -57,4 +58,5 @@ pub mod shuffle_service;
 pub use cleanup::{dead_workers, scratch_directories};
 pub use daemon::{Options, WorkerError, run};
 pub use directories::{files, work_directory};
+pub use discovery::{DiscoveryError, discover};
 pub use java::spark_homes;

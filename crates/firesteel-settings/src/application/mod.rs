@@ -22,10 +22,11 @@ use firesteel_engine::driver::{
     Allocation, DynamicAllocation, ExclusionPolicy, ExitCodes, Heartbeats, LocalityWait, TaskNeeds,
 };
 use firesteel_placement::advanced::locality::Topology;
-use firesteel_placement::advanced::resources::TaskResources;
+use firesteel_placement::advanced::resources::{TaskResources, without_kind};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts};
 use firesteel_protocol::scheduling::run_time;
 
+use crate::resources::GPU;
 use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Origin, Properties, SettingError, keys};
@@ -271,7 +272,9 @@ fn topology(properties: &Properties) -> Result<Topology, SettingError> {
 
 fn environment(properties: &Properties) -> BTreeMap<String, String> {
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    let cuda = properties.get(keys::EXECUTOR_CUDA).map(|name| (CUDA, name));
+    let is_gpu = |(name, _): (&str, &str)| without_kind(name) == GPU;
+    let default = properties.family(keys::EXECUTOR_RESOURCE).any(is_gpu).then_some(GPU);
+    let cuda = properties.get(keys::EXECUTOR_CUDA).or(default).map(|name| (CUDA, name));
     properties.family(keys::EXECUTOR_ENV).chain(cuda).map(owned).collect()
 }
 
@@ -408,6 +411,7 @@ mod tests {
             executor_resources: ResourceAmounts::from([("gpu".to_owned(), Amount::Whole(2))]),
             task_resources: TaskResources::from([("gpu".to_owned(), TaskAmount::Shared(4))]),
             executor_environment: BTreeMap::from([
+                ("FIRESTEEL_CUDA".to_owned(), "gpu".to_owned()),
                 ("FIRESTEEL_RUN_TIME".to_owned(), "600".to_owned()),
                 ("LANG".to_owned(), "C".to_owned()),
             ]),

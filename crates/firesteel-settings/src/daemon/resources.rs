@@ -1,6 +1,7 @@
 //! The parser of a Worker's custom resources: `gpu=2`, `gpu=0,1,5`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use firesteel_placement::Resources;
 use firesteel_placement::advanced::resources::AddressTwice;
@@ -36,7 +37,10 @@ pub enum ResourceError {
 }
 
 /// The maximum number of addresses of one resource.
-const MOST: usize = 4096;
+pub const MOST: usize = 4096;
+
+/// The name of the resource that GPUs are.
+pub const GPU: &str = "gpu";
 
 /// Parses the resources of `--resource` flags. A number alone is an amount: `gpu=2` has the addresses 0 and 1. For a
 /// single address that is a number, put a comma after the number: `gpu=5,`. The name may have a kind: `gpu:A100=2`.
@@ -61,32 +65,66 @@ pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, 
     Ok(all.into_iter().collect())
 }
 
-/// The resources in `spark.worker.resource.NAME.amount`, with the addresses 0, 1 and so on. The kinds come from
-/// `firesteel.worker.resource.NAME.kind`.
-pub(super) fn of_worker(properties: &Properties) -> Result<Resources, SettingError> {
-    let amount = |(name, _): (&str, &str)| {
-        let key = keys::WORKER_RESOURCE.replace("NAME", name);
-        let at_most = |text: &str| text.parse().ok().filter(|amount| *amount <= MOST);
-        let amount = properties.read(&key, "a whole number from 0 to 4096", at_most)?.unwrap_or(0);
-        let name = with_kind(properties, keys::WORKER_RESOURCE_KIND, name)?;
-        Ok((name, (0..amount).map(|address| address.to_string()).collect::<Vec<_>>()))
-    };
-    properties.family(keys::WORKER_RESOURCE).map(amount).collect()
+/// The custom resources that a Worker offers, and where their addresses are found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerResources {
+    /// The resources of `--resource`, in the place of all others of the same name.
+    pub flags: Resources,
+    /// `spark.worker.resource.NAME.*`, by name.
+    pub requests: BTreeMap<String, ResourceRequest>,
+    /// `spark.worker.resourcesFile`: the file with addresses.
+    pub file: Option<PathBuf>,
+    /// `firesteel.worker.gpus=auto`: the GPUs that the driver of the machine shows are offered, unless others are.
+    pub has_gpus: bool,
 }
 
-/// The resources of the flags, and the resources in the properties that no flag names. Kinds are ignored in this
-/// comparison.
-#[must_use]
-pub fn merged(flags: &Resources, properties: &Resources) -> Resources {
-    let said: BTreeSet<&str> = flags.iter().map(|(name, _)| without_kind(name)).collect();
-    let owned = |(name, addresses): (&str, Vec<&str>)| {
-        (name.to_owned(), addresses.into_iter().map(str::to_owned).collect::<Vec<_>>())
-    };
-    let all = |resources: &Resources| -> Vec<(String, Vec<String>)> {
-        resources.iter().map(|(name, addresses)| owned((name, addresses.collect()))).collect()
-    };
-    let others = all(properties).into_iter().filter(|(name, _)| !said.contains(without_kind(name)));
-    all(flags).into_iter().chain(others).collect()
+/// One custom resource of a Worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceRequest {
+    /// The name with its kind, if it has one.
+    pub name: String,
+    /// The number of addresses that the Worker must have at least.
+    pub amount: usize,
+    /// The program that prints the addresses. `None`: they are 0, 1 and so on, unless the file has them.
+    pub script: Option<PathBuf>,
+}
+
+impl WorkerResources {
+    pub(super) fn of(properties: &Properties) -> Result<Self, SettingError> {
+        let path = |key: &str| properties.get(key).filter(|path| !path.is_empty()).map(PathBuf::from);
+        // A script or a kind without an amount is a mistake in Spark, too.
+        let names = properties.family(keys::WORKER_RESOURCE).chain(properties.family(keys::DISCOVERY_SCRIPT));
+        let request = |(name, _): (&str, &str)| {
+            let key = keys::WORKER_RESOURCE.replace("NAME", name);
+            let at_most = |text: &str| text.parse().ok().filter(|amount| *amount <= MOST);
+            let amount = properties.read(&key, "a whole number from 0 to 4096", at_most)?.unwrap_or(0);
+            let script = path(&keys::DISCOVERY_SCRIPT.replace("NAME", name));
+            let kind = with_kind(properties, keys::WORKER_RESOURCE_KIND, name)?;
+            Ok((name.to_owned(), ResourceRequest { name: kind, amount, script }))
+        };
+        let auto = |text: &str| match text {
+            "auto" => Some(true),
+            "none" => Some(false),
+            _ => None,
+        };
+        Ok(Self {
+            flags: Resources::default(),
+            requests: names.map(request).collect::<Result<_, _>>()?,
+            file: path(keys::RESOURCES_FILE),
+            has_gpus: properties.read(keys::WORKER_GPUS, "auto or none", auto)?.unwrap_or(false),
+        })
+    }
+
+    /// The same with the resources of flags. What a flag names is asked of nothing else. Kinds are ignored in this
+    /// comparison.
+    #[must_use]
+    pub fn with_flags(mut self, flags: Resources) -> Self {
+        let said: BTreeSet<&str> = flags.iter().map(|(name, _)| without_kind(name)).collect();
+        self.requests.retain(|name, _| !said.contains(without_kind(name)));
+        self.has_gpus &= !said.contains(GPU);
+        self.flags = flags;
+        self
+    }
 }
 
 /// Whether the word can name a resource or one of its addresses: ASCII letters, digits and `-_.:`.
@@ -153,16 +191,32 @@ mod tests {
         assert_eq!(parse([]), Ok(Resources::default()));
     }
 
+    fn of(pairs: &[&str]) -> Result<WorkerResources, SettingError> {
+        WorkerResources::of(&Properties::parse(pairs.iter().copied()).expect("they are pairs"))
+    }
+
+    fn request(name: &str, amount: usize, script: Option<&str>) -> ResourceRequest {
+        ResourceRequest { name: name.to_owned(), amount, script: script.map(PathBuf::from) }
+    }
+
     #[test]
-    fn a_flag_takes_the_place_of_the_property_of_the_same_resource() {
-        let properties = ["spark.worker.resource.gpu.amount=4", "spark.worker.resource.nic.amount=1"];
-        let properties =
-            of_worker(&Properties::parse(properties).expect("they are pairs")).expect("they are sound");
-        let flags = parse(["gpu=7,"]).expect("it is sound");
-        let expected = Resources::from_iter([("gpu", ["7"]), ("nic", ["0"])]);
-        assert_eq!(merged(&flags, &properties), expected);
-        let too_many = Properties::parse(["spark.worker.resource.gpu.amount=4097"]).expect("it is a pair");
-        assert!(of_worker(&too_many).is_err());
+    fn a_flag_takes_the_place_of_the_properties_of_the_same_resource() {
+        let pairs = [
+            "spark.worker.resource.gpu.amount=4",
+            "spark.worker.resource.gpu.discoveryScript=/gpus.sh",
+            "spark.worker.resource.nic.amount=1",
+            "spark.worker.resourcesFile=/resources.json",
+            "firesteel.worker.gpus=auto",
+        ];
+        let all = of(&pairs).expect("they are sound");
+        assert_eq!(all.requests["gpu"], request("gpu", 4, Some("/gpus.sh")));
+        assert!(all.has_gpus && all.file == Some("/resources.json".into()));
+        let flags = parse(["gpu:T4=7,"]).expect("it is sound");
+        let others = all.with_flags(flags.clone());
+        let nic = BTreeMap::from([("nic".to_owned(), request("nic", 1, None))]);
+        assert_eq!((others.flags, others.requests, others.has_gpus), (flags, nic, false));
+        assert!(of(&["spark.worker.resource.gpu.amount=4097"]).is_err());
+        assert!(of(&["firesteel.worker.gpus=2"]).is_err());
     }
 
     #[test]
@@ -175,10 +229,7 @@ mod tests {
             "gpu:A100 and gpu:T4 both have the address \"0\": give each kind its own addresses, such as gpu:A100=0,1"
         );
         let pairs = ["spark.worker.resource.gpu.amount=2", "firesteel.worker.resource.gpu.kind=T4"];
-        let properties =
-            of_worker(&Properties::parse(pairs).expect("they are pairs")).expect("they are sound");
-        assert_eq!(properties, Resources::from_iter([("gpu:T4", ["0", "1"])]));
-        assert_eq!(merged(&parsed, &properties), parsed, "the flags say which gpus there are");
+        assert_eq!(of(&pairs).expect("they are sound").requests["gpu"], request("gpu:T4", 2, None));
     }
 
     #[test]

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_placement::Resources;
 use firesteel_protocol::byte_text;
 use firesteel_protocol::secret::Secret;
 use firesteel_worker::{Cleanup, Limits};
 
 use super::pages::{LogLinks, page_hosts};
-use super::resources;
+use super::resources::WorkerResources;
 use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
 use super::shuffle_service::{self, ShuffleServiceSettings};
@@ -54,7 +53,7 @@ pub struct WorkerSettings {
     pub cleanup: Option<Cleanup>,
     pub max_disk_percent: u64,
     pub limits: Limits,
-    pub resources: Resources,
+    pub resources: WorkerResources,
     pub retained_executors: usize,
     pub spark_homes: Vec<PathBuf>,
     pub local_directories: Vec<PathBuf>,
@@ -98,7 +97,7 @@ impl WorkerSettings {
                 .read(keys::MAX_DISK_USAGE, "a whole number from 1 to 100", percent)?
                 .unwrap_or(95),
             limits: limits(properties)?,
-            resources: resources::of_worker(properties)?,
+            resources: WorkerResources::of(properties)?,
             retained_executors: properties
                 .count(keys::RETAINED_EXECUTORS)?
                 .map_or(1_000, |count| count as usize),
@@ -177,6 +176,7 @@ mod tests {
 
     use super::*;
     use crate::daemon::rolling::{Compression, Strategy};
+    use crate::resources::ResourceRequest;
 
     fn parsed(pairs: &[&str]) -> Result<WorkerSettings, SettingError> {
         WorkerSettings::of(&Properties::parse(pairs.iter().copied()).expect("they are pairs"))
@@ -204,7 +204,7 @@ mod tests {
             }),
             max_disk_percent: 95,
             limits: Limits::default(),
-            resources: Resources::default(),
+            resources: WorkerResources::default(),
             retained_executors: 1_000,
             spark_homes: Vec::new(),
             local_directories: Vec::new(),
@@ -240,7 +240,14 @@ mod tests {
                 disk: Some(MiB(10 << 10)),
                 is_held_to_cores: true,
             },
-            resources: Resources::from_iter([("gpu", ["0", "1"])]),
+            resources: WorkerResources {
+                requests: [(
+                    "gpu".to_owned(),
+                    ResourceRequest { name: "gpu".to_owned(), amount: 2, script: None },
+                )]
+                .into(),
+                ..WorkerResources::default()
+            },
             retained_executors: 7,
             spark_homes: vec!["/opt/spark-3".into(), "/opt/spark-4".into()],
             local_directories: vec!["/scratch".into()],

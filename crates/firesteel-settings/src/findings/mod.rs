@@ -322,7 +322,7 @@ mod tests {
     }
 
     /// The properties whose value may be any text.
-    const TEXTS: [&str; 57] = [
+    const TEXTS: [&str; 59] = [
         "spark.deploy.recoveryDirectory",
         "spark.master.rest.host",
         "spark.master.ui.title",
@@ -331,6 +331,8 @@ mod tests {
         "spark.master",
         "firesteel.app.queue",
         "firesteel.worker.resource.NAME.kind",
+        "spark.worker.resource.NAME.discoveryScript",
+        "spark.worker.resourcesFile",
         "firesteel.worker.runAs",
         "firesteel.executor.resource.NAME.kind",
         "firesteel.executor.cuda",

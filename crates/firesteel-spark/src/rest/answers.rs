@@ -112,8 +112,8 @@ pub fn not_leading(call: &Call, state: NotAlive) -> Answer {
         Call::Kill(id) => killing(id, false, state.no_kills()),
         Call::KillAll => killing_all(false, state.no_kills()),
         Call::Clear => cleared(),
-        // No other Master leads, and whatever reads this must not believe that the driver is gone. Spark's Master answers
-        // with an error.
+        // No other Master leads, and whatever reads this must not believe that the driver is gone. Spark's Master
+        // answers with an error.
         Call::Status(id) if state == NotAlive::Recovering => {
             let fields = [
                 ("driverState", DriverState::Unknown.name().into()),

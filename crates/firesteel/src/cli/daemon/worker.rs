@@ -63,6 +63,10 @@ pub(in crate::cli) struct Args {
     /// gpu=2 has the addresses 0 and 1. A single address is written with a comma: gpu=5,
     #[arg(long = "resource", value_name = "NAME=..")]
     resources: Vec<String>,
+    /// Offer the GPUs that nvidia-smi lists, as gpu with their models as kinds; parts by MIG have their UUIDs as
+    /// addresses
+    #[arg(long, value_name = "auto")]
+    gpus: Option<String>,
     /// Port for HTTP: JSON, health, metrics; 0 takes any free port, none turns HTTP off [default: 8081, or the next
     /// free one; any free one with --port 0] [env: SPARK_WORKER_WEBUI_PORT]
     #[arg(long, value_name = "PORT")]
@@ -113,6 +117,9 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(port) = &args.webui_port {
         properties.set(keys::WORKER_UI_PORT, port.as_str(), Origin::Flag("--webui-port"));
     }
+    if let Some(gpus) = &args.gpus {
+        properties.set(keys::WORKER_GPUS, gpus.as_str(), Origin::Flag("--gpus"));
+    }
     let is_any_port = port.chosen().is_some() && address.port == 0;
     let http = HttpSettings::of_worker(&properties, is_any_port).map_err(|error| Failure::setting(&error))?;
     let masters = masters(&args, &properties)?;
@@ -123,7 +130,8 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
     let resources = resources::parse(args.resources.iter().map(String::as_str));
     let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
     let settings = WorkerSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
-    let resources = resources::merged(&resources, &settings.resources);
+    let resources = block_on(worker::discover(settings.resources.clone().with_flags(resources)))?;
+    let resources = resources.map_err(|error| Failure::of_start(&error))?;
     if args.join {
         join(&properties, &masters, &address)?;
     }
