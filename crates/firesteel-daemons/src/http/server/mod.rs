@@ -8,14 +8,14 @@
 //! Connections come from a port of the server's own, or from the port of the daemon's own protocol.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use firesteel_host::daemon;
 use firesteel_host::meter::Counter;
-use firesteel_host::net::{ConnectionPermit, OtherProtocolConnection};
+use firesteel_host::net::OtherProtocolConnection;
 use firesteel_host::places::{Entrance, Machine, Occupant, Share, Shares, machine_of};
 use firesteel_host::rate_limiter::RateLimiter;
 use firesteel_host::runtime;
@@ -33,11 +33,9 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
-use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
-use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -45,10 +43,13 @@ use super::answer::{Answer, HTML};
 use super::password::{Passwords, Sender};
 use super::sessions::Sessions;
 use super::sign_in::{self, Form, Visitor};
-use crate::tls::{Tls, TlsError, begins_tls};
+use crate::tls::{Tls, TlsError};
 
+mod arrivals;
 #[cfg(test)]
 mod tests;
+
+use arrivals::{Arrivals, bind, encrypted};
 
 /// The maximum number of connections whose request is not known yet. It is lower if the limit of open files requires
 /// it.
@@ -59,9 +60,6 @@ const PLACES: usize = 256;
 
 /// The maximum number of connections with a request of a monitor.
 const MONITORS: usize = 32;
-
-/// The maximum number of connections that have come to the port of the daemon's own protocol and are not served yet.
-const MOST_ARRIVING: usize = 64;
 
 /// How long a request may take to arrive completely.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -225,10 +223,10 @@ impl Server {
         passwords: Passwords,
         site: R,
     ) -> Result<mpsc::Sender<OtherProtocolConnection>, HttpError> {
-        let (sender, arriving) = mpsc::channel(MOST_ARRIVING);
+        let (sender, arrivals) = Arrivals::at_rpc_port();
         let serving = async move {
             let shared = Shared::new(Arc::new(site), passwords, None, rpc.port());
-            accept(Arrivals::AtRpcPort(arriving), shared).await;
+            accept(arrivals, shared).await;
         };
         let failed = |error| HttpError::Io { address: Address::new(rpc.ip().to_string(), rpc.port()), error };
         runtime::on_own_thread("http-rpc", serving).map_err(failed)?;
@@ -243,40 +241,6 @@ impl Server {
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
     }
-}
-
-/// Listens on the first of these ports that is free. After 65535 the ports continue from 1024, as in Spark.
-async fn bind(
-    host: &str,
-    first: u16,
-    retries: u16,
-    setting: &'static str,
-) -> Result<(TcpListener, SocketAddr), HttpError> {
-    let retries = if first == 0 { 0 } else { retries };
-    for retry in 0..=retries {
-        let port = nth_port(first, retry);
-        let failed = |error| HttpError::Io { address: Address::new(host.to_owned(), port), error };
-        let candidates: Vec<SocketAddr> = lookup_host((host, port)).await.map_err(failed)?.collect();
-        match TcpListener::bind(&candidates[..]) {
-            Ok(listener) => {
-                listener.set_nonblocking(true).map_err(failed)?;
-                let local = listener.local_addr().map_err(failed)?;
-                return Ok((listener, local));
-            }
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                tracing::debug!("port {port} for HTTP is in use");
-            }
-            Err(error) => return Err(failed(error)),
-        }
-    }
-    Err(HttpError::InUse { host: host.to_owned(), first, retries, setting })
-}
-
-/// The port to try after this number of retries. Source: Spark Utils.userPort, 4.0.1.
-fn nth_port(first: u16, retry: u16) -> u16 {
-    let port = u32::from(first) + u32::from(retry);
-    let port = if port > u32::from(u16::MAX) { (port - 1024) % (65_536 - 1024) + 1024 } else { port };
-    u16::try_from(port).expect("it is below 65536")
 }
 
 struct Shared<S> {
@@ -340,30 +304,6 @@ impl<S: Responder> Shared<S> {
     }
 }
 
-/// Where connections come from.
-enum Arrivals {
-    AtPort(tokio::net::TcpListener),
-    AtRpcPort(mpsc::Receiver<OtherProtocolConnection>),
-}
-
-/// A connection, with its permit if it has come to the port of the daemon's own protocol.
-type Arrived = (TcpStream, SocketAddr, Option<ConnectionPermit>);
-
-impl Arrivals {
-    /// The next connection. `None`: no more will come.
-    async fn next(&mut self) -> Option<io::Result<Arrived>> {
-        Some(match self {
-            Self::AtPort(listener) => listener.accept().await.map(|(stream, remote)| (stream, remote, None)),
-            Self::AtRpcPort(arriving) => {
-                let OtherProtocolConnection { stream, remote, permit } = arriving.recv().await?;
-                // The runtime of this thread is another one.
-                let stream = stream.into_std().and_then(TcpStream::from_std);
-                stream.map(|stream| (stream, remote, Some(permit)))
-            }
-        })
-    }
-}
-
 async fn accept<S: Responder>(mut arrivals: Arrivals, shared: Shared<S>) {
     let shared = Arc::new(shared);
     let errors = RateLimiter::per_minute(1);
@@ -390,21 +330,6 @@ async fn accept<S: Responder>(mut arrivals: Arrivals, shared: Shared<S>) {
             }
         }
     }
-}
-
-/// The answer to a request in the clear at a port for HTTPS.
-const IN_THE_CLEAR: &[u8] =
-    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
-                              This port speaks HTTPS only: use https:// in place of http://.\n";
-
-/// Performs the handshake with a client. A request in the clear is told to use HTTPS.
-async fn encrypted(tls: &Tls, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-    if begins_tls(&stream).await? {
-        return tls.accept(stream).await;
-    }
-    stream.write_all(IN_THE_CLEAR).await?;
-    stream.shutdown().await?;
-    Err(io::Error::new(io::ErrorKind::InvalidData, "a request in the clear"))
 }
 
 async fn serve<S: Responder>(

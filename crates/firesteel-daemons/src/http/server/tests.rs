@@ -1,7 +1,10 @@
 //! Tests of the server with requests that are whole, odd, or never come.
 
+use std::net::TcpListener;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use super::arrivals::nth_port;
 use super::*;
 use crate::http::names::Names;
 use crate::http::question::Question;
