@@ -7,6 +7,7 @@ mod config;
 mod json;
 mod logs;
 mod man;
+mod sbin;
 mod settings;
 mod standard_streams;
 pub(super) mod terminal;

@@ -69,7 +69,7 @@ const fn row(name: &'static str, readers: &'static [Reader], role: Role, meaning
     Variable { name, readers, role, meaning }
 }
 
-const NO_SCRIPT: &str = "only firesteel cluster reads it";
+const NO_SCRIPT: &str = "only firesteel cluster and the scripts of firesteel sbin read it";
 const NO_JVM: &str = "Firesteel has no JVM";
 
 /// The variables that Firesteel reads, and Spark's variables that it ignores. If several variables replace the same
@@ -130,6 +130,7 @@ pub const TABLE: &[Variable] = &[
         Role::JavaOptions,
         "options of the external shuffle service; they override SPARK_DAEMON_JAVA_OPTS",
     ),
+    row("SPARK_DAEMON_MEMORY", MASTER, Role::Ignored, NO_JVM),
     row("SPARK_DAEMON_MEMORY", WORKER, Role::Java, "memory of the external shuffle service"),
     row(
         "SPARK_DAEMON_CLASSPATH",
@@ -174,20 +175,20 @@ pub const TABLE: &[Variable] = &[
         "SPARK_WORKER_INSTANCES",
         WORKER,
         Role::Ignored,
-        "firesteel cluster starts one Worker on each host: start others yourself",
+        "the scripts of firesteel sbin start as many Workers; firesteel cluster starts one on each host",
     ),
     row("SPARK_DRIVER_MEMORY", APPLICATION, Role::Ignored, NO_JVM),
     row(
         "SPARK_LOG_DIR",
         DAEMONS,
         Role::Ignored,
-        "the log goes to standard error; only firesteel cluster writes it to a file there",
+        "the log goes to standard error; firesteel cluster and the scripts of firesteel sbin write it to a file there",
     ),
     row(
         "SPARK_LOG_MAX_FILES",
         DAEMONS,
         Role::Ignored,
-        "the log goes to standard error; firesteel cluster keeps the last five files",
+        "the scripts of firesteel sbin keep as many logs, and firesteel cluster five",
     ),
     row("SPARK_PID_DIR", DAEMONS, Role::Ignored, NO_SCRIPT),
     row("SPARK_IDENT_STRING", DAEMONS, Role::Ignored, NO_SCRIPT),
@@ -195,9 +196,14 @@ pub const TABLE: &[Variable] = &[
         "SPARK_NICENESS",
         DAEMONS,
         Role::Ignored,
-        "start the daemon with nice; only firesteel cluster reads it",
+        "start the daemon with nice, as firesteel cluster and the scripts of firesteel sbin do",
     ),
-    row("SPARK_NO_DAEMONIZE", DAEMONS, Role::Ignored, "daemons always stay in the foreground"),
+    row(
+        "SPARK_NO_DAEMONIZE",
+        DAEMONS,
+        Role::Ignored,
+        "daemons stay in the foreground, except those of firesteel cluster and of scripts of firesteel sbin",
+    ),
     row("SPARK_SSH_FOREGROUND", DAEMONS, Role::Ignored, NO_SCRIPT),
     row("SPARK_SSH_OPTS", DAEMONS, Role::Ignored, NO_SCRIPT),
 ];

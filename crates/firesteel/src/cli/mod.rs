@@ -35,7 +35,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use client::{approve, decommission, explain, history, kill, status, top};
 use color::Colors;
-use daemon::{application_master, cluster, executor, master, reaper, worker};
+use daemon::{application_master, cluster, executor, master, reaper, sbin, worker};
 use exit::{ErrorFormat, Exit, Failure};
 use firesteel_host::runtime;
 use help::man;
@@ -99,6 +99,8 @@ enum Command {
     Secret(secret::Args),
     /// Start, stop and show a Master and the Workers on the machines of conf/workers
     Cluster(cluster::Args),
+    /// Write start scripts with the names, arguments and files of Spark's
+    Sbin(sbin::Args),
     /// Print a script for a shell that completes commands, options and ids
     Completions(completions::Args),
     /// Write manual pages
@@ -171,6 +173,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Journal(args) => journal::run(args),
         Command::Secret(args) => secret::run(&args),
         Command::Cluster(args) => cluster::run(&args),
+        Command::Sbin(args) => sbin::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, Cli::command()),
         Command::Executor(args) => executor::run(args),
@@ -210,6 +213,7 @@ impl Command {
             | Self::Journal(_)
             | Self::Secret(_)
             | Self::Cluster(_)
+            | Self::Sbin(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Status(_)
@@ -247,6 +251,7 @@ impl Command {
             | Self::Journal(_)
             | Self::Secret(_)
             | Self::Cluster(_)
+            | Self::Sbin(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Status(_)
