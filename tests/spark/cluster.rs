@@ -381,7 +381,7 @@ pub(crate) fn scala(
 }
 
 /// The settings of all drivers, and these.
-fn own_settings(version: &str, settings: &[&str]) -> Vec<String> {
+pub(crate) fn own_settings(version: &str, settings: &[&str]) -> Vec<String> {
     let mut own = vec![
         "spark.executor.memory=512m".to_owned(),
         format!("spark.executorEnv.JAVA_TOOL_OPTIONS={}", jvm_options(version)),

@@ -11,6 +11,7 @@ use firesteel_testkit::component;
 use libtest_mimic::Arguments;
 
 mod applications;
+mod clients;
 mod cluster;
 mod compared;
 mod complaints;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
             conformance::trials(),
             submissions::trials(),
             tls::trials(),
+            clients::trials(),
         ]);
     }
     component::run(&arguments, trials.into_iter().flatten().collect())

@@ -1,0 +1,2 @@
+{{ config(materialized="table") }}
+SELECT id, id * id AS square FROM range(1000)

@@ -1,0 +1,1 @@
+SELECT sum(square) AS total FROM {{ ref("squares") }}
