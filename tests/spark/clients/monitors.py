@@ -47,7 +47,7 @@ for pattern in [
     r"Workers: *1\b",
     r"Cores in use: *(\d+) Total, *(\d+) Used",
     r"Memory in use: *([\d.]+ \w+) Total, *([\d.]+ \w+) Used",
-    r"Applications: *1 Running, *(\d+) Completed",
+    r"Applications: *1 Running *, *(\d+) Completed",
 ]:
     assert re.search(pattern, text), (pattern, text)
 spark.stop()

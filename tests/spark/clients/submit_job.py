@@ -13,7 +13,7 @@ master, rest, home, jar, file = sys.argv[1:]
 for number, port in enumerate([rest, master.rsplit(":", 1)[1]]):
     awaited = f"{file}{number}"
     job = SparkJob(
-        f"local:{jar}",
+        jar,
         spark_home=home,
         master=f"spark://127.0.0.1:{port}",
         deploy_mode="cluster",
