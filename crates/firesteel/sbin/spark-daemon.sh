@@ -64,11 +64,11 @@ check() {
 start() {
     [[ -n ${command[0]} ]] || fail "there is no program firesteel: install it, or add it to PATH"
     [[ -x ${command[0]} ]] || fail "$class is Spark's, and there is no ${command[0]}: set SPARK_HOME"
-    # Here are the Master's journal and the Worker's work, wherever the script is called.
-    if [[ $runs == firesteel && -w $SPARK_HOME ]]; then cd "$SPARK_HOME" || exit 1; fi
     command=(nice -n "${SPARK_NICENESS:-0}" "${command[@]}" "$@")
     [[ -z ${SPARK_NO_DAEMONIZE+set} ]] || exec "${command[@]}"
 
+    # There are the Master's journal and the Worker's work, wherever the script is called.
+    if [[ $runs == firesteel && -w $SPARK_HOME ]]; then cd "$SPARK_HOME" || exit 1; fi
     mkdir -p "${pid_file%/*}" "${log%/*}" || exit 1
     [[ ! -L $pid_file && ( ! -e $pid_file || -O $pid_file ) ]] || fail "$pid_file belongs to somebody else"
     # Another start of the same daemon waits here until this one is done.

@@ -17,6 +17,8 @@ if [[ -z ${SPARK_WORKER_HOST-}${SPARK_LOCAL_HOSTNAME-}${SPARK_LOCAL_IP-} ]]; the
         export SPARK_WORKER_HOST=${address:-$SPARK_WORKER_HOST}
     fi
 fi
+# In the foreground the Worker is this process, which a service manager or a container signals.
+[[ ${SPARK_WORKER_INSTANCES:-1} != 1 ]] || exec "${start[@]}" 1 "$@"
 port=${SPARK_WORKER_PORT:-0} page_port=${SPARK_WORKER_WEBUI_PORT-}
 code=0
 for ((number = 1; number <= ${SPARK_WORKER_INSTANCES:-1}; number++)); do

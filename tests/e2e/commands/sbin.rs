@@ -130,6 +130,8 @@ fn a_cluster_is_started_shown_and_stopped_with_the_names_and_codes_of_spark() {
     wait_for("two Workers", || (site.workers()? == [3, 3]).then_some(()));
     let command = processes::command_line(site.pid(MASTER, 1));
     assert_eq!(command[1..], ["master", "--announce"]);
+    let home = site.path("spark home");
+    assert_eq!(processes::directory_of(site.pid(MASTER, 1)), Some(home), "wherever the script was called");
     let journal = site.path(&format!("spark home/recovery-{}", site.port));
     assert!(!journal.exists(), "SPARK_MASTER_OPTS is read");
 
@@ -166,12 +168,16 @@ fn a_cluster_is_started_shown_and_stopped_with_the_names_and_codes_of_spark() {
 fn a_daemon_in_the_foreground_is_the_process_of_the_script() {
     let site = Site::with_scripts("");
     let mut command = site.script("start-master.sh", &["--port", "0"]);
+    command.current_dir(site.path("bin"));
     let master = Daemon::start(command.env("SPARK_NO_DAEMONIZE", ""));
     assert_eq!(processes::command_line(master.pid())[1..], ["master", "--port", "0", "--announce"]);
-    let journal = site.path("spark home");
-    assert_eq!(processes::directory_of(master.pid()), Some(journal), "where its journal is");
+    let place = site.path("bin");
+    assert_eq!(processes::directory_of(master.pid()), Some(place), "where it was called");
     assert!(!site.path("pids").exists() && !site.path("spark home/logs").exists());
-    assert_eq!(master.terminate(), 0);
+    let mut command = site.script("start-worker.sh", &[master.url()]);
+    let worker = Daemon::start(command.env("SPARK_NO_DAEMONIZE", "1"));
+    assert_eq!(processes::command_line(worker.pid())[1..], ["worker", master.url(), "--announce"]);
+    assert_eq!((worker.terminate(), master.terminate()), (0, 0));
 
     let help = site.run("start-worker.sh", &["--help"]);
     assert!(help.code() == 0 && help.stdout.contains("Usage: firesteel worker"), "{help}");

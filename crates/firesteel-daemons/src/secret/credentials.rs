@@ -111,7 +111,7 @@ impl Credentials {
         Self::parse(text.reveal(), path)
     }
 
-    /// Reads a file that only its owner can read.
+    /// Reads a file that only its owner can read; if that is root and this process is not, its group may, too.
     ///
     /// # Errors
     /// The file cannot be read, others can read it, or its contents are wrong.
@@ -122,7 +122,7 @@ impl Credentials {
         if ![0, geteuid().as_raw()].contains(&about.uid()) {
             return Err(CredentialsError::Foreign { path: path.to_owned(), owner: about.uid() });
         }
-        if about.mode() & 0o077 != 0 {
+        if !is_private(about.mode(), about.uid(), geteuid().as_raw()) {
             return Err(CredentialsError::Open { path: path.to_owned() });
         }
         let mut text = String::new();
@@ -296,6 +296,13 @@ fn credential(line: &str) -> Option<(Scope, Secret)> {
     is_word.then(|| (scope, Secret::new(secret)))
 }
 
+/// Whether a file with this mode and owner keeps its contents from everybody else. A program that is not root may read
+/// a file of root's by its group: so do secrets reach programs in containers.
+fn is_private(mode: u32, owner: u32, user: u32) -> bool {
+    let others = if owner == 0 && user != 0 { 0o037 } else { 0o077 };
+    mode & others == 0
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -306,6 +313,23 @@ mod tests {
 
     fn names(credentials: &Credentials) -> Vec<String> {
         credentials.shown().map(|(scope, fingerprint)| format!("{scope} {fingerprint}")).collect()
+    }
+
+    #[test]
+    fn a_file_of_root_may_be_read_by_the_group_of_others() {
+        let rows = [
+            (0o600, 185, 185, true),
+            (0o440, 185, 185, false),
+            (0o440, 0, 0, false),
+            // As Kubernetes mounts secrets for a pod with a group for its files.
+            (0o100_440, 0, 185, true),
+            (0o640, 0, 185, true),
+            (0o660, 0, 185, false),
+            (0o444, 0, 185, false),
+        ];
+        for (mode, owner, user, expected) in rows {
+            assert_eq!(is_private(mode, owner, user), expected, "{mode:o} of {owner}, read by {user}");
+        }
     }
 
     #[test]
