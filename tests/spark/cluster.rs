@@ -36,9 +36,7 @@ pub(crate) const SPARK: Component = Component { name: "spark", look, prepare: ||
 
 pub(crate) fn look() -> Result<(), String> {
     if !component::is_required("spark") {
-        return Err(
-            "it takes thirteen minutes, and runs where FIRESTEEL_REQUIRE=spark asks for it".to_owned()
-        );
+        return Err("it takes fifteen minutes, and runs where FIRESTEEL_REQUIRE=spark asks for it".to_owned());
     }
     for version in releases() {
         if !environment(&version).join("home").exists() {

@@ -11,6 +11,10 @@ if [[ -z ${SPARK_ENV_LOADED-} ]]; then
         set +a
     fi
 fi
+# Kubernetes gives these variables addresses where a service is called spark-master or spark-worker.
+for port in SPARK_MASTER_PORT SPARK_WORKER_PORT; do
+    [[ ${!port-} != tcp://* ]] || unset "$port"
+done
 if [[ -z ${PYSPARK_PYTHONPATH_SET-} && -d $SPARK_HOME/python ]]; then
     for modules in "$SPARK_HOME"/python/lib/py4j-*-src.zip "$SPARK_HOME/python"; do
         export PYTHONPATH="$modules${PYTHONPATH:+:$PYTHONPATH}"

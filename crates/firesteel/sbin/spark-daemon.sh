@@ -81,9 +81,10 @@ start() {
         [[ ! -f $log.$old ]] || mv -f "$log.$old" "$log.$((old + 1))"
     done
     [[ ! -f $log ]] || mv -f "$log" "$log.1"
+    : >"$log" || exit 1
     echo "starting $class, logging to $log"
     [[ $runs == java ]] || command+=(--announce)
-    nohup "${command[@]}" >"$log" 2>&1 </dev/null 9>&- &
+    nohup "${command[@]}" >>"$log" 2>&1 </dev/null 9>&- &
     pid=$!
     echo "$pid" >"$pid_file" || exit 1
     for ((tries = 600; tries > 0; tries--)); do

@@ -175,6 +175,8 @@ fn a_daemon_in_the_foreground_is_the_process_of_the_script() {
     assert_eq!(processes::directory_of(master.pid()), Some(place), "where it was called");
     assert!(!site.path("pids").exists() && !site.path("spark home/logs").exists());
     let mut command = site.script("start-worker.sh", &[master.url()]);
+    // A variable of Kubernetes'.
+    command.env("SPARK_WORKER_PORT", "tcp://10.0.0.1:7077");
     let worker = Daemon::start(command.env("SPARK_NO_DAEMONIZE", "1"));
     assert_eq!(processes::command_line(worker.pid())[1..], ["worker", master.url(), "--announce"]);
     assert_eq!((worker.terminate(), master.terminate()), (0, 0));

@@ -49,7 +49,10 @@ fn file(name: &str) -> PathBuf {
 
 /// A program of a client, with pyspark of the main release.
 fn program(name: &str) -> Command {
-    let mut command = clean(programs().join(name));
+    with_pyspark(clean(programs().join(name)))
+}
+
+fn with_pyspark(mut command: Command) -> Command {
     let home = home(MAIN);
     command.env("PYTHONPATH", home.parent().expect("it is in a folder of modules")).env("SPARK_HOME", &home);
     command.env("PYSPARK_PYTHON", programs().join("python"));
@@ -173,33 +176,18 @@ fn sparkctl() {
     let root = tempfile::tempdir().expect("a temporary directory");
     let laid = laid_over(root.path());
     let java = run(Command::new("sh").args(["-c", "dirname $(dirname $(readlink -f $(command -v java)))"]));
-    let mut command = program("python");
-    let variables: Vec<_> =
-        command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
-    command = clean("unshare");
-    command.envs(variables).env("SPARK_HOME", &laid).current_dir(root.path());
-    command
-        .args([
-            "--map-root-user",
-            "--net",
-            "--uts",
-            "--mount",
-            "--pid",
-            "--mount-proc",
-            "--fork",
-            "--kill-child",
-        ])
-        .arg(file("sparkctl.sh"));
+    // A network, a name and processes of its own.
+    let mut command = with_pyspark(clean("unshare"));
+    command.args(["--map-root-user", "--net", "--uts", "--mount", "--pid", "--mount-proc"]);
+    command.args(["--fork", "--kill-child"]).arg(file("sparkctl.sh"));
+    command.env("SPARK_HOME", &laid).current_dir(root.path());
     command.arg(programs()).arg(&laid).arg(java.stdout.trim()).arg(app("squares.py"));
     command.env("SPARK_PID_DIR", root.path().join("pids"));
     let done = run(&mut command);
     assert_eq!(done.code(), 0, "{done}");
     assert!(done.stdout.contains("sum 332833500\n"), "{done}");
-    assert_eq!(
-        fs::read_dir(root.path().join("pids")).expect("it is there").count(),
-        0,
-        "all are stopped: {done}"
-    );
+    let left = fs::read_dir(root.path().join("pids")).expect("it is there").count();
+    assert_eq!(left, 0, "all are stopped: {done}");
 }
 
 fn monitors() {
