@@ -33,6 +33,6 @@ pub mod zookeeper;
 pub use cluster::Cluster;
 pub use program::{
     CREDENTIALS, Daemon, Finished, Guarded, binary, clean, firesteel, forgetful_master, http_get, http_post,
-    is_ours, limited, run, run_with_input, scratch_of_applications,
+    is_ours, limited, run, run_with_input, scratch_of_applications, write_program,
 };
 pub use wait::{DEADLINE, wait_for};

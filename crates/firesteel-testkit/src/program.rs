@@ -11,9 +11,11 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -83,6 +85,13 @@ fn http(address: &str, request: &str) -> (u16, String) {
     stream.read_to_string(&mut answer).expect("it answers");
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
     (status.expect("an answer has a status"), answer)
+}
+
+/// Writes a file that may be run, and the directories above it.
+pub fn write_program(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
+    fs::write(path, text).expect("it is written");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
 }
 
 /// The same command under a limit of the shell's `ulimit`.

@@ -2,12 +2,11 @@
 //! replaces ssh.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use firesteel_testkit::processes;
-use firesteel_testkit::{Finished, Guarded, clean, firesteel, run, wait_for};
+use firesteel_testkit::{Finished, Guarded, clean, firesteel, run, wait_for, write_program};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
@@ -31,12 +30,10 @@ struct Site {
 impl Site {
     fn new(workers: &str) -> Self {
         let site = Self { directory: TempDir::new().expect("a temporary directory") };
-        for folder in ["bin", "conf", "home"] {
+        for folder in ["conf", "home"] {
             fs::create_dir(site.path(folder)).expect("it is new");
         }
-        fs::write(site.path("bin/ssh"), SSH).expect("it can be written");
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(site.path("bin/ssh"), executable).expect("it is ours");
+        write_program(&site.path("bin/ssh"), SSH);
         fs::write(site.path("conf/workers"), workers).expect("it can be written");
         // Free ports, so that no other program on this machine interferes.
         let variables = "SPARK_MASTER_HOST=127.0.0.1\nSPARK_MASTER_PORT=0\nSPARK_MASTER_WEBUI_PORT=none\n\

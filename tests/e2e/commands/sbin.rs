@@ -1,12 +1,13 @@
 //! The scripts of `firesteel sbin`: what Spark's scripts of the same names do, with Firesteel's daemons.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
 use firesteel_testkit::ports::free_port;
-use firesteel_testkit::{Daemon, Finished, Guarded, clean, firesteel, processes, run, wait_for};
+use firesteel_testkit::{
+    Daemon, Finished, Guarded, clean, firesteel, processes, run, wait_for, write_program,
+};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
@@ -58,10 +59,7 @@ impl Site {
 
     /// Writes a file that may be run.
     fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
-        fs::write(&path, text).expect("it can be written");
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        write_program(&self.path(name), text);
     }
 
     fn install(&self) -> Finished {

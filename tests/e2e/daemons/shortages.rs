@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use firesteel_testkit::{Daemon, binary, clean, firesteel, limited, run, wait_for};
+use firesteel_testkit::{Daemon, binary, clean, firesteel, limited, run, wait_for, write_program};
 
 fn worker(program: impl AsRef<OsStr>, master: &Daemon, work: &Path, cores: &str) -> Command {
     let mut worker = clean(program);
@@ -143,9 +143,7 @@ fn a_work_directory_that_was_removed_is_made_again_with_the_record_of_its_worker
 fn scripts_run_as_by_execvp_and_a_missing_interpreter_is_named_after_one_attempt() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     for (name, text) in [("job", "echo ran $1\n"), ("tool", "#!/opt/conda/bin/python\nprint(1)\n")] {
-        let path = scratch.path().join(name);
-        fs::write(&path, text).expect("it can be written");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        write_program(&scratch.path().join(name), text);
     }
     let map =
         |program: &str| run(firesteel().args(["map", "--", program, ":::", "1"]).current_dir(scratch.path()));

@@ -1,11 +1,9 @@
 //! Custom resources with real processes: the addresses of a Worker, an executor and a task.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
-use firesteel_testkit::{Daemon, firesteel};
+use firesteel_testkit::{Daemon, firesteel, write_program};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -148,8 +146,7 @@ fn a_discovery_script_says_which_gpus_there_are() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let script = directory.path().join("gpus.sh");
     let text = "#!/bin/sh\necho '{\"name\": \"gpu\", \"addresses\": [\"2\", \"GPU-5d\", \"7\"]}'\n";
-    fs::write(&script, text).expect("it is written");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    write_program(&script, text);
     let named = format!("spark.worker.resource.gpu.discoveryScript={}", script.display());
     let rig = Rig::new(&["--conf", "spark.worker.resource.gpu.amount=2", "--conf", &named]);
     rig.master.wait_for_workers(1);

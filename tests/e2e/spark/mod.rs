@@ -6,7 +6,6 @@ mod shuffle_service;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +14,9 @@ use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
 use firesteel_spark::messages::answer;
-use firesteel_testkit::{Cluster, Daemon, firesteel, processes, run, scratch_of_applications, wait_for};
+use firesteel_testkit::{
+    Cluster, Daemon, firesteel, processes, run, scratch_of_applications, wait_for, write_program,
+};
 use nix::sys::signal::Signal;
 
 /// The longest frame that is accepted.
@@ -116,10 +117,8 @@ fn cluster(version: &str) -> Cluster {
     let java = directory.path().join("jdk/bin/java");
     let jar = directory.path().join(format!("spark/jars/spark-core_2.1x-{version}.jar"));
     for (path, text) in [(&java, "#!/bin/sh\necho \"$@\"\nexec sleep 600\n"), (&jar, "")] {
-        fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
-        fs::write(path, text).expect("it is written");
+        write_program(path, text);
     }
-    fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
     let plan = Cluster::plan().worker(&["--cores", "2", "--memory", "4g"]);
     let plan = plan.variable("SPARK_HOME", directory.path().join("spark"));
     let plan = plan.variable("JAVA_HOME", directory.path().join("jdk"));

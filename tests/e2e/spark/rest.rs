@@ -3,10 +3,9 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use firesteel_testkit::{Cluster, DEADLINE, wait_for};
+use firesteel_testkit::{Cluster, DEADLINE, wait_for, write_program};
 use serde_json::{Value, json};
 
 /// A Master that serves REST, and a Worker with an installation of Spark.
@@ -31,10 +30,8 @@ impl Rest {
         let spark = directory.path().join("spark");
         let java = directory.path().join("java/bin/java");
         for (path, text) in [(&spark.join("jars/spark-core_2.13-4.0.1.jar"), ""), (&java, JAVA)] {
-            fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
-            fs::write(path, text).expect("it is written");
+            write_program(path, text);
         }
-        fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
         let plan =
             Cluster::plan().properties(&["spark.master.rest.enabled=true", "spark.master.rest.port=0"]);
         let plan = plan.properties(settings);

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use firesteel_testkit::ports::free_port;
-use firesteel_testkit::{Daemon, binary, firesteel, processes, run, run_with_input, wait_for};
+use firesteel_testkit::{Daemon, binary, firesteel, processes, run, run_with_input, wait_for, write_program};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
@@ -36,10 +35,8 @@ impl Installation {
             broken = root.path().join("broken").display(),
         );
         for (path, text) in [(&java, script.as_str()), (&jar, "")] {
-            fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
-            fs::write(path, text).expect("it is written");
+            write_program(path, text);
         }
-        fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
         Self { root, port: free_port() }
     }
 

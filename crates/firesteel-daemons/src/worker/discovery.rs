@@ -22,7 +22,7 @@ use tokio::time::timeout;
 /// How long a program may take to print addresses.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The maximum length of a file or of what a program prints, in bytes.
+/// The maximum length of what a program prints, in bytes.
 const LONGEST: u64 = 1 << 20;
 
 /// The component of a Worker's resources in Spark's file.
@@ -145,12 +145,11 @@ fn check(name: &str, addresses: &[String]) -> Result<(), DiscoveryError> {
         return Err(DiscoveryError::TooMany { name: name.to_owned() });
     }
     for (index, address) in addresses.iter().enumerate() {
-        let (name, address) = (|| name.to_owned(), || address.clone());
-        if !is_name(&addresses[index]) {
-            return Err(DiscoveryError::Address { name: name(), address: address() });
+        if !is_name(address) {
+            return Err(DiscoveryError::Address { name: name.to_owned(), address: address.clone() });
         }
-        if addresses[..index].contains(&addresses[index]) {
-            return Err(DiscoveryError::Twice { name: name(), address: address() });
+        if addresses[..index].contains(address) {
+            return Err(DiscoveryError::Twice { name: name.to_owned(), address: address.clone() });
         }
     }
     Ok(())

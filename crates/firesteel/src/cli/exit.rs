@@ -162,6 +162,11 @@ impl Failure {
     }
 
     /// The failure to start something. The exit code distinguishes a shortage of the machine from other failures.
+    /// A file or directory that cannot be written.
+    pub(super) fn of_write(path: &Path, error: &io::Error) -> Self {
+        Self::of(Exit::Failure, format!("cannot write {}: {error}", path.display()))
+    }
+
     pub(super) fn of_start(error: &(dyn Error + 'static)) -> Self {
         Self::with(if start::is_of_shortage(error) { Exit::Shortage } else { Exit::Failure }, error)
     }
@@ -270,8 +275,7 @@ pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
 
 /// Writes a file that the command line names. An error contains the file's path.
 pub(super) fn saved(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
-    fs::write(path, contents)
-        .map_err(|error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display())))
+    fs::write(path, contents).map_err(|error| Failure::of_write(path, &error))
 }
 
 /// Removes advice about values from an error. Clap suggests passing an unknown option as a value. But wherever options

@@ -29,6 +29,7 @@ mod table;
 mod yarn;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -282,6 +283,12 @@ fn ask_for_help(words: &mut [OsString]) {
     {
         *last = "--short-help".into();
     }
+}
+
+/// The path of this program, which starts others of its kind.
+fn own_program() -> Result<PathBuf, Failure> {
+    let path = std::env::current_exe();
+    path.map_err(|error| Failure::of(Exit::Failure, format!("cannot find this program: {error}")))
 }
 
 /// Runs a daemon as a task of its own runtime. Its connections and runners are tasks of the same runtime, so they wake

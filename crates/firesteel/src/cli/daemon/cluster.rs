@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::cli::client::document;
 use crate::cli::exit::{Exit, Failure, written};
 use crate::cli::help;
+use crate::cli::own_program;
 
 const SCHEMA: u32 = 1;
 
@@ -168,8 +169,7 @@ fn machines(settings: &Settings, environment: &Environment) -> Result<Machines, 
         None => Ok(vec!["localhost".to_owned()]),
     };
     let workers = workers.map_err(|error: WorkersFileError| Failure::with(Exit::Configuration, &error))?;
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::of(Exit::Failure, format!("cannot find this program: {error}")))?;
+    let program = own_program()?;
     let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
     let name =
         host.map_err(|error| Failure::of(Exit::Failure, format!("this machine has no name: {error}")))?;

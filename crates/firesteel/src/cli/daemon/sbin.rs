@@ -12,6 +12,7 @@ use firesteel_protocol::process::Quoted;
 
 use crate::cli::exit::{Exit, Failure, written};
 use crate::cli::help;
+use crate::cli::own_program;
 
 /// The scripts, each with its name.
 const SCRIPTS: &[(&str, &str)] = &[
@@ -67,19 +68,14 @@ enum Verb {
 
 /// Writes the scripts, and prints where they are.
 pub(in crate::cli) fn run(Args { verb: Verb::Install { directory } }: &Args) -> Result<Exit, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::of(Exit::Failure, format!("cannot find this program: {error}")))?;
+    let program = Quoted(&byte_text::of_os(own_program()?)).to_string();
     let folder = directory.join("sbin");
-    let failed = |path: &Path, error: io::Error| {
-        Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()))
-    };
-    fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
-    let program = Quoted(&byte_text::of_os(&program)).to_string();
+    fs::create_dir_all(&folder).map_err(|error| Failure::of_write(&folder, &error))?;
     let mut kept = Vec::new();
     for (name, text) in SCRIPTS {
         let path = folder.join(name);
-        let was_sparks =
-            install(&path, &text.replace(PROGRAM, &program)).map_err(|error| failed(&path, error))?;
+        let was_sparks = install(&path, &text.replace(PROGRAM, &program))
+            .map_err(|error| Failure::of_write(&path, &error))?;
         kept.extend(was_sparks.then(|| format!("{name}.spark")));
     }
     let mut line = format!("{}: {} scripts", folder.display(), SCRIPTS.len());

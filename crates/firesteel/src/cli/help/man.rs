@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Args as ClapArgs, Command};
 use clap_mangen::Man;
@@ -11,7 +11,7 @@ use firesteel_host::exit_code;
 use firesteel_settings::Reader;
 use firesteel_settings::variables::{self, Role};
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, saved};
 
 /// The options of `firesteel man`: where the pages are written.
 #[derive(Debug, ClapArgs)]
@@ -27,18 +27,15 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn run(args: &Args, mut command: Command) -> Result<Exit, Failure> {
-    let failed = |path: &Path, error: io::Error| {
-        Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()))
-    };
-    fs::create_dir_all(&args.out).map_err(|error| failed(&args.out, error))?;
+    fs::create_dir_all(&args.out).map_err(|error| Failure::of_write(&args.out, &error))?;
     command = command.disable_help_subcommand(true);
     command.build();
     let mut left = vec![command];
     while let Some(command) = left.pop() {
         let page = page(&command);
         let path = args.out.join(Man::new(command.clone()).get_filename());
-        let text = page.map_err(|error| failed(&path, error))?;
-        fs::write(&path, text).map_err(|error| failed(&path, error))?;
+        let text = page.map_err(|error| Failure::of_write(&path, &error))?;
+        saved(&path, text)?;
         left.extend(command.get_subcommands().filter(|it| !it.is_hide_set()).cloned());
     }
     Ok(Exit::Done)

@@ -17,6 +17,7 @@ use crate::cli::client::ask;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::any_bytes::any_bytes;
 use crate::cli::options::conf::Conf;
+use crate::cli::own_program;
 use crate::cli::yarn::request;
 
 /// The options of spark-submit that say which resources an application asks for. They take precedence over properties.
@@ -281,8 +282,7 @@ fn cluster(
         let all = Origin::Derived("all that a Worker of the local cluster has");
         properties.set(keys::EXECUTOR_MEMORY, format!("{}m", spec.memory.0), all);
     }
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::of(Exit::Failure, format!("cannot find the firesteel program: {error}")))?;
+    let program = own_program()?;
     let properties = for_daemons(properties);
     Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties }))
 }
